@@ -19,6 +19,7 @@ from schemas.model.site_file import Pool, SiteFile
 from schemas.reading import host_list
 from schemas.reading.catalogue import CATALOGUE, catalogue_document
 from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
+from schemas.reading.regions import naming, replaced
 from schemas.reading.tree import Folder
 from schemas.reading.yaml_reader import Document
 
@@ -27,6 +28,7 @@ class Origin(StrEnum):
     """The origin of a value."""
 
     SITE_FILE = "site file"
+    REGION = "region"
     HOST_LIST = "host list"
     PROFILE = "hardware profile"
     RELEASE = "release"
@@ -38,7 +40,8 @@ class Origin(StrEnum):
 class Meaning:
     """The value at a path. ``place`` is file:line:column where a file gives it. ``change`` makes
     the site with another value there; None where the value follows from others. ``others`` are
-    values that would fit, where the site knows them."""
+    values that would fit, where the site knows them. ``replaces`` is where the region says another
+    value, which does not hold; ``by`` is where the site names its region, or the bundle."""
 
     path: str
     value: Any
@@ -47,6 +50,8 @@ class Meaning:
     place: str
     change: Callable[[Any], Site] | None
     others: tuple[Any, ...] = ()
+    replaces: str = ""
+    by: str = ""
 
 
 class UnknownPathError(Exception):
@@ -102,9 +107,12 @@ class _Walk:
             self._step(step)
         description = " ".join(self.description.split())
         change, others = self._alternatives()
-        return Meaning(
-            self.path, self.value, description, self.origin, self._place(), change, others
-        )
+        by, replaces = "", ""
+        if self.document is not None and self.origin is Origin.SITE_FILE:
+            by, replaces = naming(self.document, self.at), replaced(self.document, self.at)
+        origin = Origin.REGION if by else self.origin
+        found = (description, origin, self._place(), change, others, replaces, by)
+        return Meaning(self.path, self.value, *found)
 
     def _next(self, steps: list[str]) -> str:
         """Take the next step; a key of a map may have dots (``v1.34.3``), so the longest fits."""
@@ -164,8 +172,7 @@ class _Walk:
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
             return ""
-        line, column = self.document.position(self.at)
-        return f"{self.document.file}:{line}:{column}"
+        return ":".join(map(str, self.document.place(self.at)))
 
     def _enter(self) -> None:
         """Go from a name to what it names, where the walk goes on behind it."""

@@ -38,7 +38,7 @@ def _further(site: Site, network: str, hosts: tuple[Host, ...]) -> Manifest:
     given: dict[str, str] = {}
     for zone, subnet, gateway in subnets(site, network):
         last: Any = subnet[-2] if subnet.version == 4 else subnet[-1]
-        taken: Any = [gateway] if gateway in subnet else []
+        taken: Any = [gateway] if gateway and gateway in subnet else []
         new = [_span(*each, subnet, gateway) for each in ranges(subnet[1], last, taken)]
         spans += [each for each in new if each not in spans]  # zones may share a subnet
         mine = [host for host in hosts if host.zone == zone.name]

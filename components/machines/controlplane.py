@@ -72,6 +72,8 @@ def _config(site: Site, pool: Pool) -> Json:
         config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
+    # kubeadm join has no such phase, and Cluster API leaves a kube-proxy alone that is not there.
+    skipped = {} if site.file.cluster.kube_proxy else {"skipPhases": ["addon/kube-proxy"]}
     endpoint: Json = {}
     if addresses := node_ip(site, pool):
         # Else the API server and etcd take the default route's address.
@@ -80,7 +82,7 @@ def _config(site: Site, pool: Pool) -> Json:
         {
             **config,
             "clusterConfiguration": cluster_configuration(site),
-            "initConfiguration": joining | endpoint,
+            "initConfiguration": {**joining, **skipped, **endpoint},
             "joinConfiguration": joining | ({"controlPlane": endpoint} if endpoint else {}),
         }
     )

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Iterator
 from components.making.manifest import Json, Manifest, Spot, Target
 from components.making.taints import CONTROL_PLANE_LABEL
 from schemas.facts.site import Site
+from schemas.kubernetes.manifests import read_manifests
 from schemas.model.codes import Code
 from schemas.model.hardware import Arch
 from schemas.model.problem import Problem
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import Role
+from schemas.model.vocabulary import PodNetworkInstall, Role
 
 ARCH_LABEL = "kubernetes.io/arch"
 _KUBE_VIP = "kube-vip"
@@ -28,8 +29,13 @@ def wrong_images(
     images = {**site.release.images, _KUBE_VIP: site.release.kube_vip}
     fit = {images[name] for name in site.release.multi_arch if name in images}
     own = tuple(f"{name}{end}" for name in site.file.sources.multi_arch for end in ":@")
-    for component, manifest in objects:
-        pod = _pod(manifest.body) if manifest.target is Target.SITE else {}
+    made = [(name, each.name, each.body) for name, each in objects if each.target is Target.SITE]
+    network = site.file.cluster.pod_network
+    if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
+        others = read_manifests(site.texts[network.manifests])
+        made += [("pod-network", "ConfigMap/pod-network", each) for each in others]
+    for component, name, body in made:
+        pod = _pod(body)
         chosen = pod.get("nodeSelector", {})
         lands = any(
             all(key not in known or node.get(key) == value for key, value in chosen.items())
@@ -38,7 +44,7 @@ def wrong_images(
         every = [*pod.get("initContainers", ()), *pod.get("containers", ())]
         for image in sorted({each.get("image", "") for each in every} - fit) if lands else ():
             if not image.startswith(own):
-                yield Spot(component, manifest.name, ""), _problem(site, manifest.name, image)
+                yield Spot(component, name, ""), _problem(site, name, image)
     if site.control_plane in pools and site.release.kube_vip not in fit:
         name = "KubeadmControlPlane"
         yield Spot("machines", name, ""), _problem(site, name, site.release.kube_vip)

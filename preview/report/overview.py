@@ -49,6 +49,8 @@ def _facts(preview: Preview) -> Iterable[Line]:
     sides: Phrase = (value(preview.base), " → ", value(preview.head))
     of = f"{changed:,} of {count(preview.sites_total, 'site')} touched"
     yield Line((*sides, f"; {of}"))
+    for region in preview.regions:
+        yield Line((value(str(region)),))
     if preview.code:
         yield Line(("both sides as the code of ", value(preview.code), " makes them"))
     for site, (number, when) in sorted(preview.nodes.items()):

@@ -10,6 +10,7 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from preview.states.snapshot import Snapshot
+from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.reading.catalogue import catalogue_of, hardware_catalogue
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
@@ -17,6 +18,7 @@ FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
 SITE, HOSTS = ".yaml", ".hosts.csv"
 _ENDINGS = (HOSTS, SITE, ".yml")
+REGIONS = "regions"
 _CATALOGUE = "schemas/catalogue/"
 _HARDWARE = f"{_CATALOGUE}hardware.yaml"
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
@@ -32,6 +34,12 @@ def site_of(path: str) -> str | None:
     if folder != "sites" or name.startswith("."):
         return None
     return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), None)
+
+
+def region_of(path: str) -> str | None:
+    """The region that a file is of; None for any other file."""
+    folder, _, name = path.rpartition("/")
+    return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
 
 
 def site_names(side: Snapshot) -> list[str]:
@@ -52,6 +60,12 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
     names = {name for path in changed if (name := site_of(path))}
     needles = set(_needles(before, after, changed))
     if needles:
+        for side in (before, after):
+            regions = {path: name for path in side.files if (name := region_of(path))}
+            held = side.read(regions)
+            needles |= {
+                n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
+            }
         for side in (before, after):
             files = {path: name for path in side.files if (name := _site_file(path))}
             rest = [path for path, name in files.items() if name not in names]
@@ -79,7 +93,15 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
         elif path.startswith(_CATALOGUE):
             yield Path(path).stem.encode()
         elif site_of(path) is None:
+            if region := region_of(path):
+                yield region.encode()
+                continue
+            folder, _, name = path.removeprefix("sites/").rpartition("/")
             yield path.removeprefix("sites/").encode()
+            # A pattern names it up to a star, a chart by its folder.
+            yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
+            if name in (LOCK, VALUES, RENDERED):
+                yield folder.encode()
 
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:

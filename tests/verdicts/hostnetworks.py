@@ -82,7 +82,30 @@ _EVERY: Mapping[str, Verdict] = {
     for name, each in TSUKUBA.items()
 }
 
+_OWN = """
+hardware:
+  own:
+    description: A server
+    cpu_cores: 64
+    memory_gib: 512
+    arch: amd64
+    root_disk: {serial_number: root}
+"""
+_PLAIN = "  os_images: http://images.tsukuba-1.example/os\n"
+_FLANNEL = "  multi_arch: [ghcr.io/flannel-io/flannel, ghcr.io/flannel-io/flannel-cni-plugin]\n"
+_ARM64 = (
+    site("tsukuba-1", "{name: cpu, hardware: cpu-1u, os: rocky-9,", "{name: cpu, hardware: own,"),
+    site("tsukuba-1", "\npools:\n", f"{_OWN}\npools:\n"),
+)
+
 ROWS = (
+    Row("the architecture of hosts", (site("tsukuba-1", "arch: amd64", "arch: arm64"),),
+        {"tsukuba-1": Expected(_CPU, {"BareMetalHost/*": Action.CHANGED})},
+        f"BMO 0.13.2, spec.architecture chooses the installer; another OS image; {MD_ROLLS}",
+        (*_ARM64, site("tsukuba-1", _PLAIN, _PLAIN + _FLANNEL))),
+    Row("an image that is said to be built for arm64",
+        (site("tsukuba-1", _PLAIN, _PLAIN + _FLANNEL),), {},
+        "components/: no object carries it"),
     Row("a bond and a further network of a pool", (_NAMED,),
         {"tsukuba-1": Expected(_CPU, {"IPPool/storage": Action.ADDED})}, _DATA, (_SITE,)),
     Row("a layout that no pool has", (_SITE,), {"tsukuba-1": Expected()},

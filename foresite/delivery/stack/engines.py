@@ -68,7 +68,7 @@ def _program(root: Path, folder: Path) -> Path:
     """The repository's program by links: Pulumi writes a stack's settings beside its program, and
     those of a trial must not end up in Git. It runs by this Python, wherever the repository is."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "sites")
+    names = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "sites", "regions")
     targets = {name: root / name for name in names} | {".venv": Path(sys.prefix)}
     for name, target in targets.items():
         link = folder / name

@@ -226,10 +226,9 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
     at = (value.before_at if gone else value.after_at) or ()
     if value.order:
         was, now = (shorten(f"[{names}]", SHOWN) for names in value.order)
-        return Cause(document.file, *document.position(at), readable(document, at), was, now)
+        return Cause(*document.place(at), readable(document, at), was, now)
     return Cause(
-        document.file,
-        *document.position(at, key=_entry(value, at)),
+        *document.place(at, key=_entry(value, at)),
         readable(document, at),
         _text(value.before) if value.before_at is not None else "",
         _text(value.after) if not gone else "",

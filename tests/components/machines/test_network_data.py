@@ -6,18 +6,20 @@ from pathlib import Path
 import pytest
 
 from components.making.manifest import Json
-from components.site import objects_by_name
+from components.making.validation import Placed, object_problems
+from components.site import objects_by_name, site_objects
 from controlplane import ApiError, ControlPlane
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_objects
+from schemas.model.codes import Code
 from schemas.model.host_networks import Bond, NicLayout
 from tests.golden import every_site
 from tests.golden import of_kind as objects_of
 from tests.kit.host_network import ConversionError, Got, Judge, judge, meta_data, network_data
 from tests.kit.host_network_site import bodies, osaka
+from tests.kit.repository import all_sites
 
 __all__ = ["judge"]
-BOOT = {"foresite.dev/boot-mac": "52:54:00:00:00:01", "foresite.dev/mac-nic1": "52:54:00:00:01:01"}
 
 
 def rendered(site: Site, pool: str) -> Json:
@@ -242,6 +244,51 @@ def test_a_bmc_has_its_own_port_and_path() -> None:
 
 def test_the_schemas_of_all_objects_fit() -> None:
     assert check_objects([each.body for each in objects_by_name(osaka()).values()]) == []
+
+
+def with_arm64(site: Site, names: tuple[str, ...] = ("cpu",), **release: object) -> Site:
+    pools = [
+        pool.model_copy(update={"hardware": "cpu-1u-arm64", "os": None})
+        if pool.name in names
+        else pool
+        for pool in site.file.pools
+    ]
+    file = site.file.model_copy(update={"pools": pools})
+    return replace(site, file=file, release=site.release.model_copy(update=release))
+
+
+def test_arm64_hosts_have_images_of_their_own() -> None:
+    site = with_arm64(osaka())
+    hosts = bodies(site, "BareMetalHost")
+    assert hosts["osaka-1-b-001"]["spec"]["architecture"] == "aarch64"
+    assert "architecture" not in hosts["osaka-1-a-001"]["spec"]
+    images = {
+        name: each["spec"]["template"]["spec"]["image"]["url"]
+        for name, each in bodies(site, "Metal3MachineTemplate").items()
+    }
+    assert "arm64" in images["cpu"] and "arm64" not in images["control"]
+    pool = next(each for each in site.file.pools if each.name == "cpu")
+    builds = site.operating_system(pool).images
+    assert images["cpu"].endswith(str(builds[site.version(pool)].arm64.file))  # type: ignore[union-attr]
+
+
+def test_what_lands_on_arm64_is_said_to_be_built_for_it() -> None:
+    tsukuba = all_sites()["tsukuba-1"]
+    found = [problem for _, problem in object_problems(with_arm64(tsukuba), site_objects(tsukuba))]
+    assert {each.code for each in found} == {Code.IMAGE_ARCHITECTURE}
+    assert any("flannel:" in each.message for each in found)
+    assert any(
+        "kube-vip" in p.message
+        for _, p in _problems(with_arm64(tsukuba, ("control",), multi_arch=[]))
+    )
+    names = ["ghcr.io/flannel-io/flannel", "ghcr.io/flannel-io/flannel-cni-plugin"]
+    sources = tsukuba.file.sources.model_copy(update={"multi_arch": names})
+    file = tsukuba.file.model_copy(update={"sources": sources})
+    assert _problems(with_arm64(replace(tsukuba, file=file))) == []
+
+
+def _problems(site: Site) -> list[Placed]:
+    return object_problems(site, site_objects(site))
 
 
 @pytest.mark.controlplane
