@@ -63,14 +63,21 @@ they are not and nothing has moved for 40 s.
 
 NETWORKS = """\
 ## Addresses and networks of hosts
-`tests/real/test_live_metal3.py` brings up a site with CAPM3 v1.13.2 and IPAM v1.13.2, with their
-webhooks, the managers of Cluster API, and the Bare Metal Operator v0.13.2 in its test mode; all are
-real. **Not real** are Ironic and the hosts: in the test mode no BMC is asked, and all hosts are
-one. The test plays the kubelets. Observed:
-- IPAM gives each host the address of its line in the host list.
-- CAPM3 makes a Secret with the host's network data, and one with its name, zone and rack.
+`tests/real/test_live_metal3.py` brings up a site with bonds, VLANs, further networks and both
+families of addresses. **Real** are CAPM3 v1.13.2 and IPAM v1.13.2 with their webhooks, the managers
+of Cluster API, and the Bare Metal Operator v0.13.2 in its test mode. cloud-init's converter
+(22.4.2) and `netplan generate` (0.106) read what CAPM3 rendered. **Not real** are Ironic and the
+hosts: in the test mode no BMC is asked, and all hosts are one. The test plays the kubelets.
+Observed:
+- IPAM gives each host the address of its line in the host list, in each network and family of its
+  pool.
+- Each Metal3Data becomes a Secret with exactly the network data and metadata that the tests' own
+  renderer (`tests/kit/host_network.py`) makes; other tests rely on that renderer.
+- A host gets its NICs by MAC, bonds with their mode, hash policy and members, VLANs as
+  `<parent>.<id>`, the MTU of each device, its routes and name servers.
+- A spare host stays available, without an address or an image.
 - A provisioned host's Node gets its provider ID from CAPM3, by the label `metal3.io/uuid`.
-- The fake leaves on hosts, Metal3Machines and Nodes what CAPM3 leaves there.
+- A machine without a free host waits, with the message on its Machine that the fake gives here.
 """
 
 NOT_TRIED = """\
