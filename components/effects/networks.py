@@ -8,7 +8,7 @@ from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.told import Told
 
-NETWORKS = read_table(__file__, {}).kinds
+NETWORKS = read_table(globals()).kinds
 _TOLD = Told(__file__)
 SETTINGS = _TOLD.table("settings", **_TOLD.optional("sources"))
 

@@ -32,7 +32,7 @@ def wrong_images(
     made = [(name, each.name, each.body) for name, each in objects if each.target is Target.SITE]
     network = site.file.cluster.pod_network
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
-        others = read_manifests(site.texts[network.manifests])
+        others = read_manifests(site.texts[network.file])
         made += [("pod-network", "ConfigMap/pod-network", each) for each in others]
     for component, name, body in made:
         pod = _pod(body)
