@@ -75,7 +75,8 @@ Observed:
   renderer (`tests/kit/host_network.py`) makes; other tests rely on that renderer.
 - A host gets its NICs by MAC, bonds with their mode, hash policy and members, VLANs as
   `<parent>.<id>`, the MTU of each device, its routes and name servers.
-- A spare host stays available, without an address or an image.
+- IPAM looks for an address one by one, from the first of all ranges on. With a /64 as a range it
+  never ends, so the ranges of IPv6 are blocks of 65,536 addresses with hosts in them.
 - A provisioned host's Node gets its provider ID from CAPM3, by the label `metal3.io/uuid`.
 - A machine without a free host waits, with the message on its Machine that the fake gives here.
 """
