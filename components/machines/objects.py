@@ -8,6 +8,7 @@ pools (workers.py), templates that both are made from (templates.py, bootstrap.p
 from pathlib import Path
 
 from components.machines.controlplane import control_plane
+from components.machines.firmware import firmware
 from components.machines.health import health_checks
 from components.machines.hosts import addresses, hosts
 from components.machines.names import metadata
@@ -29,6 +30,7 @@ def objects(site: Site) -> list[Manifest]:
         *control_plane(site),
         *workers(site),
         *health_checks(site),
+        *firmware(site),
     ]
     return [*annotate(others), *hosts(site)]
 

@@ -6,17 +6,20 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from schemas.facts.brought import Brought
 from schemas.facts.pod_network import MAX_MANIFEST_BYTES
 from schemas.facts.site import Site
-from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
+from schemas.kubernetes.manifests import read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.first_boot import FirstBoot
+from schemas.model.host_settings import HostFile
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.reading.site_files import MAX_FILES, matching, read
 from schemas.reading.tree import Folder, Refused
+from schemas.rules.extra import brought_faults
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 
 MAX_FILE_CHARACTERS = 10_240
@@ -34,6 +37,7 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
     yield from attempt(_extra_files(file), holes=True)
+    yield from ((each.source, place) for each, place in host_files(file) if each.source)
 
 
 def site_texts(
@@ -64,6 +68,15 @@ def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
             fix = f"name 1 to {MAX_FILES} files"
             findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
         yield from ((path, where) for path in paths[:MAX_FILES])
+
+
+def host_files(file: SiteFile) -> Iterator[tuple[HostFile, Path]]:
+    """Each file that a site gives to its hosts, with its place."""
+    parts: list[tuple[Path, object]] = [((), file)]
+    parts += [(("pools", i), pool) for i, pool in enumerate(getattr(file, "pools", ()))]
+    for place, part in parts:
+        files = getattr(getattr(part, "host_settings", None), "files", ())
+        yield from ((each, (*place, "host_settings", "files", n)) for n, each in enumerate(files))
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
@@ -174,31 +187,18 @@ def _is_der(text: str) -> bool:
 
 def pod_network(site: Site) -> Iterator[Finding]:
     """The pod network's manifests are objects that can be applied, for the site's own networks."""
-    path = site.file.cluster.pod_network.file
+    network = site.file.cluster.pod_network
+    path, named = network.file, (*MANIFESTS[:2], "chart") if network.chart else MANIFESTS
     text, file = site.texts.get(path), f"sites/{path}"
     if text is None:
         return
-    try:
-        objects = read_objects(text)
-    except ManifestError as error:
-        at = TextPlace(file, error.line, error.column, MANIFESTS)
-        yield Finding(Code.FILE_CONTENT, at, str(error), error.fix)
+    found = brought_faults(Brought(path, text, named))
+    yield from found
+    if any(each.code is Code.FILE_CONTENT for each in found):
         return
-    if not objects:
-        fix = "write the pod network's manifests there, one YAML document each"
-        yield Finding(Code.FILE_CONTENT, MANIFESTS, f"{file} holds no Kubernetes object", fix)
-        return
-    yield from chain(_secrets(file, text), _twice(file, text), _other_network(site, file, text))
+    yield from chain(_twice(file, text), _other_network(site, file, text))
     if site.file.cluster.pod_network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         yield from _resource_set(file, text)
-
-
-def _secrets(file: str, text: str) -> Iterator[Finding]:
-    fix = "let someone else make the Secret, refer to it by name, and change what it held"
-    for item, line in read_objects(text):
-        if item["kind"] == "Secret":
-            at = TextPlace(file, line, 1, MANIFESTS)
-            yield Finding(Code.SECRET_IN_FILE, at, "the object that starts here is a Secret", fix)
 
 
 def _twice(file: str, text: str) -> Iterator[Finding]:
