@@ -41,8 +41,8 @@ class _Hardware(NamedTuple):
     insecure: bool
     boot_mode: str
     disk: RootDisk
-    raid: str | None
     arch: Arch
+    raid: str | None
 
     @classmethod
     def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
@@ -55,8 +55,8 @@ class _Hardware(NamedTuple):
             insecure=not profile.bmc.verify_certificate,
             boot_mode=profile.boot_mode.value,
             disk=profile.root_disk,
-            raid=_raid(profile),
             arch=profile.arch,
+            raid=_raid(profile),
         )
 
 
@@ -88,8 +88,8 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         },
         "bootMACAddress": host.mac,
         **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
-        **(json.loads(hardware.raid) if hardware.raid else {}),
         **({"architecture": "aarch64"} if hardware.arch is Arch.ARM64 else {}),
+        **(json.loads(hardware.raid) if hardware.raid else {}),
     }
     body = {**_identity(namespace, host), "spec": spec}
     return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
