@@ -16,7 +16,7 @@ import yaml
 from pulumi.runtime import config
 
 from components.making.decommission import remaining
-from components.making.manifest import Manifest, Target
+from components.making.manifest import FIRST, Manifest, Target
 from schemas.facts.site import Site
 from schemas.model.primitives import Model
 from schemas.site_parts import SiteParts, site_with
@@ -83,12 +83,12 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
     names: pulumi.Output[dict[str, list[str]]]
     """Names of its objects by kind: ``<namespace>/<name>``, or the name alone."""
     made_namespaces: tuple[pulumi.Resource, ...]
-    """Its Namespaces as resources, and what its arguments name as ``after``."""
+    """Its Namespaces and definitions of kinds, and what its arguments name as ``after``."""
 
     def __init__(self, name: str, args: Args, opts: pulumi.ResourceOptions | None = None) -> None:
         """Register the objects as children, each with the provider of its cluster.
 
-        Namespaces come first, as nothing else can be made in one that does not exist. Raises
+        Namespaces and definitions of kinds come first, as others need them to be there. Raises
         pulumi.RunError where the arguments have problems, or something is missing.
         """
         kind = type(self).__name__
@@ -102,10 +102,10 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
         register = partial(
             self._register, clusters=clusters, renamed=_name_prefix(kind, name, opts)
         )
-        namespaces = [register(each, ()) for each in here if each.kind == "Namespace"]
-        self.made_namespaces = (*args.after, *namespaces)
+        first = [register(each, ()) for each in here if each.kind in FIRST]
+        self.made_namespaces = (*args.after, *first)
         for each in here:
-            if each.kind != "Namespace":
+            if each.kind not in FIRST:
                 register(each, self.made_namespaces)
         self.register_outputs({"objects": len(here), **self._outputs(site, here)})
 

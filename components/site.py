@@ -6,6 +6,7 @@ from components.accelerators import objects as accelerators
 from components.admission_policies import objects as admission_policies
 from components.effects.vocabulary import Name
 from components.etcd_snapshots import objects as etcd_snapshots
+from components.extra import objects as extra
 from components.machines import objects as machines
 from components.making.decommission import remaining
 from components.making.manifest import Manifest
@@ -39,6 +40,7 @@ COMPONENTS: dict[str, Component] = {
         component("monitoring", lambda site: monitoring.objects(site, watch_list(site))),
         component("secrets", secrets.objects),
         component("admission-policies", admission_policies.objects),
+        component("extra", extra.objects),
     )
 }
 """Each component by name, in the order in which a site is made."""

@@ -103,7 +103,9 @@ class _Program(_Parser):
         super().__init__(prog="foresite", description=_PURPOSE, formatter_class=_Help)
         shared = said.pop("shared")
         self._said = said
-        self.add_argument("--version", action="store_true", help="show the version and exit")
+        self.add_argument(
+            "--version", dest="show_version", action="store_true", help="show the version and exit"
+        )
         self.add_argument("--root", type=Path, metavar="DIR", help=_ROOT)
         add = self.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Command)
         for name, each in said.items():

@@ -53,7 +53,7 @@ def _run(arguments: list[str] | None) -> int:
         complete(parser(whole=True))
     found = parser()
     options = found.parse_args(arguments)
-    if options.version:
+    if options.show_version:
         show(f"foresite {version()}")
         return OK
     if options.command is None:

@@ -6,6 +6,7 @@ rules are advice. Places in the site file are looked for only where there is som
 """
 
 import datetime
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -22,6 +23,7 @@ from policies.exceptions import Exemption, exemptions
 from policies.judge import judge
 from policies.own import Fault, own_rules
 from policies.rules import RULES
+from policies.third_party import DANGERS, Party, Permission, Told, parties
 from schemas.facts.site import Site
 from schemas.load import Loaded
 from schemas.model.codes import Code
@@ -95,7 +97,8 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     own = own_rules(texts, {rule.name for rule in RULES})
     granted = exemptions((each.model_dump() for each in policies.exceptions), own=True)
     rules = (*RULES, *own.rules)
-    found = judge(every, _today(), granted, rules)
+    known = parties(site.file.model_dump(mode="json", include={"extra", "cluster"}))
+    found = judge(every, _today(), granted, rules, known)
     refused: list[Placed] = []
     advised: list[Advice] = []
     for violation in found.violations:
@@ -107,7 +110,11 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
     others += _expired_exceptions(found.expired, granted)
     # What is left of a site that was decommissioned needs fewer.
+    others += _rules_ended(site)
+    others += map(_danger, found.third.dangers)
+    advised += (_hygiene(site, *each) for each in found.third.advice)
     if site.file.decommission is None:
+        others += map(_not_needed, found.third.unused)
         others += _unused_exceptions(found.unused, granted, [rule.name for rule in rules])
     return Judged(len(rules), refused, advised, others)
 
@@ -186,6 +193,44 @@ def _expired_exceptions(
         else:
             file = "policies/exceptions.yaml"
             yield Problem(file, 0, 0, Code.EXCEPTION_EXPIRED, "", "", message, fix)
+
+
+def _danger(told: Told) -> Wrong:
+    """A danger of a chart that nobody allowed, once for all of its objects."""
+    what = "".join(f"\n    - {json.dumps(line)}" for line in told.lines)
+    ended = "".join(f"; its permission ended on {each.until}" for each in told.expired)
+    fix = (
+        "look at each; what has to be so is allowed under allow, with a reason, owner and until: "
+        f"danger: {told.danger}, what:{what}"
+    )
+    message = f"{told.message}{ended} ({DANGERS[told.danger]['why']})"
+    return Wrong(told.party.place, Code.THIRD_PARTY_DANGER, message, fix)
+
+
+def _not_needed(found: tuple[Permission, str]) -> Wrong:
+    permission, line = found
+    place = (*permission.place, "what", permission.what.index(line))
+    message = f"not all of this is there any more: {line}"
+    fix = "remove what is not, as it would silently allow it later"
+    return Wrong(place, Code.EXCEPTION_UNUSED, message, fix)
+
+
+def _hygiene(site: Site, party: Party, objects: int, rules: Sequence[str]) -> Advice:
+    message = f"{objects} of its objects do not follow {', '.join(rules)}"
+    why = "what others made is not corrected object by object"
+    fix = "look for values of the chart that set it"
+    return Advice(site.name, "third-party", party.name, "", message, why, fix)
+
+
+def _rules_ended(site: Site) -> Iterator[Wrong]:
+    today = _today()
+    for index, entry in enumerate(site.file.extra):
+        for number, rule in enumerate(entry.rules):
+            if datetime.date.fromisoformat(rule.until) < today:
+                place = ("extra", index, "rules", number, "until")
+                message = f"the rule of {rule.owner} for {rule.kind} ended on {rule.until}"
+                fix = f"let {rule.owner} look at it and set another day, or remove it"
+                yield Wrong(place, Code.EXTRA_RULE, message, fix)
 
 
 def _unused_exceptions(

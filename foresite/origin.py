@@ -164,7 +164,7 @@ class Origins:
         while path and value_at(self._document, path) is None:
             path = path[:-1]  # a default stands nowhere: what it is a part of does
         field = f"{meaning.path} (default)" if meaning else ""
-        return Origin(self._document.file, *self._document.position(path), field)
+        return Origin(*self._document.place(path), field)
 
 
 def _bodies(component: str, site: Site) -> dict[str, Json]:

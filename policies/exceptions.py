@@ -100,12 +100,13 @@ def _exemptions(row: Mapping[str, Any], *, own: bool) -> Iterator[Exemption]:
         raise ExemptionError(f"only is no list of values: {dict(row)}")
     if not own and "until" in row:
         raise ExemptionError(f"an exception of Foresite's own has no end: {dict(row)}")
-    until = _day(row["until"]) if own else None
+    until = day(row["until"]) if own else None
     for title in map(str, titles):
         yield Exemption(rule, title, reason, owner, until, own, tuple(map(str, only)))
 
 
-def _day(until: object) -> datetime.date:
+def day(until: object) -> datetime.date:
+    """The day of a text or of YAML's own. Raises ExemptionError."""
     # YAML makes days of its own, and with an hour something that no day compares with.
     if isinstance(until, datetime.date) and not isinstance(until, datetime.datetime):
         return until

@@ -4,13 +4,14 @@ Owns the order of findings and what counts as excepted; the rules are in policie
 """
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeVar
 
 from policies.exceptions import Exemption, ours, titles_of
 from policies.memo import ask_blank
 from policies.rule import Found, Object, ObjectRule, Rule, SiteRule, Violation
 from policies.rules import RULES
+from policies.third_party import Party, ThirdParty, separate
 from schemas.kubernetes.outline import blank, outline
 
 Given = TypeVar("Given")
@@ -21,12 +22,14 @@ _OURS = frozenset(RULES)
 class Judgement(NamedTuple):
     """The faults of a site's objects: ``violations`` without those that are excepted, exceptions
     that have ``expired`` though they are needed, and the site's own that are ``unused``, also as
-    their rule is not there. ``excepted`` are those that an exception let pass."""
+    their rule is not there. ``excepted`` are those that an exception let pass; ``third`` is what
+    third-party objects break, chart by chart."""
 
     violations: tuple[Violation, ...]
     expired: tuple[Exemption, ...]
     unused: tuple[Exemption, ...]
     excepted: tuple[tuple[Violation, Exemption], ...]
+    third: ThirdParty = ThirdParty()
 
 
 def judge(
@@ -34,8 +37,9 @@ def judge(
     today: datetime.date,
     own: Iterable[Exemption] = (),
     rules: Iterable[Rule] = RULES,
+    known: Mapping[str, Party] = {},
 ) -> Judgement:
-    """Judge every object of one site.
+    """Judge every object of one site; ``known`` are the third parties among them, by component.
 
     ``own`` are the site's exceptions, and ``rules`` all that hold there, its own included. Of our
     exceptions none is told as unused here, as no site has all parts: a test holds them
@@ -59,7 +63,8 @@ def judge(
             expired.update(dict.fromkeys(covering))
             violations.append(each)
     unused = tuple(each for each in own if each not in used)
-    return Judgement(tuple(violations), tuple(expired), unused, tuple(excepted))
+    violations, third = separate(violations, known, today)
+    return Judgement(tuple(violations), tuple(expired), unused, tuple(excepted), third)
 
 
 def _by_rule(exemptions: Iterable[Exemption]) -> dict[str, list[Exemption]]:

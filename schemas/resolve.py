@@ -16,9 +16,9 @@ from schemas.facts.site import Site
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
-from schemas.reading.catalogue import CATALOGUE, catalogue_document
+from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
-from schemas.reading.tree import Folder
+from schemas.reading.regions import naming, replaced
 from schemas.reading.yaml_reader import Document
 
 
@@ -26,6 +26,7 @@ class Origin(StrEnum):
     """The origin of a value."""
 
     SITE_FILE = "site file"
+    REGION = "region"
     HOST_LIST = "host list"
     PROFILE = "hardware profile"
     RELEASE = "release"
@@ -37,7 +38,8 @@ class Origin(StrEnum):
 class Meaning:
     """The value at a path. ``place`` is file:line:column where a file gives it. ``change`` makes
     the site with another value there; None where the value follows from others. ``others`` are
-    values that would fit, where the site knows them."""
+    values that would fit, where the site knows them. ``replaces`` is where the region says another
+    value, which does not hold; ``by`` is where the site names its region, or the bundle."""
 
     path: str
     value: Any
@@ -46,6 +48,8 @@ class Meaning:
     place: str
     change: Callable[[Any], Site] | None
     others: tuple[Any, ...] = ()
+    replaces: str = ""
+    by: str = ""
 
 
 class UnknownPathError(Exception):
@@ -66,7 +70,11 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site, document: Document, hosts_text: str, path: str, catalogue: Folder = CATALOGUE
+    site: Site,
+    document: Document,
+    hosts_text: str,
+    path: str,
+    catalogue: Catalogues = BUILT_IN,
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
@@ -82,7 +90,7 @@ def resolve(
 class _Walk:
     """One walk along a path: what is underfoot, and how to put another value there."""
 
-    def __init__(self, site: Site, document: Document, path: str, catalogue: Folder) -> None:
+    def __init__(self, site: Site, document: Document, path: str, catalogue: Catalogues) -> None:
         self.site, self.path, self.catalogue = site, path, catalogue
         self.document: Document | None = document
         self.origin, self.description = Origin.SITE_FILE, "The site."
@@ -101,9 +109,12 @@ class _Walk:
             self._step(step)
         description = " ".join(self.description.split())
         change, others = self._alternatives()
-        return Meaning(
-            self.path, self.value, description, self.origin, self._place(), change, others
-        )
+        by, replaces = "", ""
+        if self.document is not None and self.origin is Origin.SITE_FILE:
+            by, replaces = naming(self.document, self.at), replaced(self.document, self.at)
+        origin = Origin.REGION if by else self.origin
+        found = (description, origin, self._place(), change, others, replaces, by)
+        return Meaning(self.path, self.value, *found)
 
     def _next(self, steps: list[str]) -> str:
         """Take the next step; a key of a map may have dots (``v1.34.3``), so the longest fits."""
@@ -157,14 +168,13 @@ class _Walk:
 
         return change
 
-    def _catalogue_file(self, name: str) -> Document | None:
-        return catalogue_document(name, self.catalogue)
+    def _catalogue_file(self, name: str, *entry: str) -> Document | None:
+        return catalogue_document(name, entry, self.catalogue)
 
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
             return ""
-        line, column = self.document.position(self.at)
-        return f"{self.document.file}:{line}:{column}"
+        return ":".join(map(str, self.document.place(self.at)))
 
     def _enter(self) -> None:
         """Go from a name to what it names, where the walk goes on behind it."""
@@ -179,7 +189,7 @@ class _Walk:
             own = name in self.site.file.hardware
             self.origin, self.at = Origin.PROFILE, ("hardware", name)
             if not own:
-                self.document = self._catalogue_file("hardware.yaml")
+                self.document = self._catalogue_file("hardware.yaml", "hardware", name)
             site = self.site
             self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from components.effects.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
 from components.effects.bodies import items, mapping
+from components.effects.networks import settings
 from components.effects.pods import TEMPLATES, pod_spec
 from components.effects.rules import Judge, harmless
 from components.effects.vocabulary import (
@@ -114,6 +115,10 @@ def content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         return
     if old.body.get("immutable") is True:
         yield _immutable(change, field)
+        return
+    known = settings(site, change, field)
+    if known is not None:
+        yield from known
         return
     found = _both(site, change)
     if not found:

@@ -1,4 +1,4 @@
-"""The rules of Kubernetes' own kinds, which any component may make.
+"""The rules of Kubernetes' own kinds, which any component may make, and of known pod networks'.
 
 A kind without a rule is unknown, and so is a field without one: APIServices, Ingresses, autoscalers
 and all else that no component makes. What rules say holds for Kubernetes 1.34 and for Pulumi at the
@@ -9,11 +9,12 @@ from components.effects.access import ACCESS
 from components.effects.applying import Applier, rules
 from components.effects.configuration import CONFIGURATION
 from components.effects.daemonsets import DAEMON_SET
+from components.effects.networks import NETWORKS
 from components.effects.resources import RESOURCES
 from components.effects.rules import Rule
 from components.effects.workloads import WORKLOADS
 
-KINDS = (DAEMON_SET, *WORKLOADS, *CONFIGURATION, *ACCESS, *RESOURCES)
+KINDS = (DAEMON_SET, *WORKLOADS, *CONFIGURATION, *ACCESS, *RESOURCES, *NETWORKS)
 
 HOLDS_DATA = frozenset(
     {

@@ -21,7 +21,7 @@ from components.effects.vocabulary import (
 from components.making.manifest import GroupKind
 
 ANY = "*"
-"""In a rule's path: any one step."""
+"""In a rule's path: any one step; as its kind: every kind, where no other rule fits."""
 
 Judge = Callable[[SiteChange, ObjectChange, Field], Effects]
 """Returns the effects of a change; the field is None if the whole object is added or deleted."""
@@ -78,13 +78,15 @@ def find(rules: Sequence[Rule], kind: GroupKind, changed: Path) -> Rule | None:
         fitting = [
             rule for rule in _of(rules, kind) if not rule.whole and leads(rule.path, changed)
         ]
-        known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=None)
+        usual = find(rules, ANY, changed) if kind != ANY else None
+        known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=usual)
     return known[kind, changed]
 
 
 def find_whole(rules: Sequence[Rule], kind: GroupKind) -> Rule | None:
     """The rule for an object that comes or goes."""
-    return next((rule for rule in _of(rules, kind) if rule.whole), None)
+    every = (*_of(rules, kind), *_of(rules, ANY))
+    return next((rule for rule in every if rule.whole), None)
 
 
 def _of(rules: Sequence[Rule], kind: GroupKind) -> Iterable[Rule]:

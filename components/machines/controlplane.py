@@ -74,11 +74,13 @@ def _config(site: Site, pool: Pool) -> Json:
         config["postKubeadmCommands"] = [_swap("super-admin", "admin"), *after]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
+    # kubeadm join has no such phase, and Cluster API leaves a kube-proxy alone that is not there.
+    skipped = {} if site.file.cluster.kube_proxy else {"skipPhases": ["addon/kube-proxy"]}
     return prune(
         {
             **config,
             "clusterConfiguration": cluster_configuration(site),
-            "initConfiguration": joining,
+            "initConfiguration": {**joining, **skipped},
             "joinConfiguration": joining,
         }
     )

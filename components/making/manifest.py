@@ -41,6 +41,11 @@ class Target(StrEnum):
     """The site's own cluster."""
 
 
+CRD = "CustomResourceDefinition"
+FIRST = frozenset({"Namespace", CRD})
+"""Kinds that others need to be there: Pulumi makes them first."""
+
+
 class Spot(NamedTuple):
     """A place in an object: its component, its logical name, and the field."""
 
@@ -135,7 +140,7 @@ def _annotate(manifest: Manifest) -> Manifest:
     if not isinstance(given, dict):
         return manifest  # a manifest that a site brings; the schemas say what is wrong with it
     annotations = {**given, **_PULUMI}
-    if manifest.target is Target.SITE:
+    if manifest.target is Target.SITE and manifest.kind != CRD:
         annotations["pulumi.com/skipAwait"] = "true"
     if manifest.protect or manifest.keep:
         annotations[ARGO_OPTIONS] = _argo_options(str(given.get(ARGO_OPTIONS, "")))

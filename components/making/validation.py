@@ -3,31 +3,42 @@
 Both sides of this are plain data; the schemas are those of the real API server and CRDs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from components.making.manifest import Manifest, Spot
+from components.making.manifest import CRD, Manifest, Spot
 from schemas.facts.site import Site
-from schemas.kubernetes.objects import check_object
+from schemas.kubernetes.objects import brought_kinds, check_object
 from schemas.kubernetes.objects.words import first_fault
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 
+EXTRA = "extra"
+"""The component of what a team brings."""
 Named = tuple[str, Manifest]
 """An object with its component."""
 Placed = tuple[Spot, Problem]
 """A problem, and where in an object it is."""
 
 
-def object_problems(site: Site, objects: Mapping[str, Iterable[Manifest]]) -> list[Placed]:
-    """The problems of a site's objects, each with its spot; all at once, in their order."""
+def object_problems(
+    site: Site, objects: Mapping[str, Iterable[Manifest]], there: Sequence[Named] = ()
+) -> list[Placed]:
+    """The problems of a site's objects, each with its spot; all at once, in their order. ``there``
+    are all objects of the site, where ``objects`` are only some."""
     file = f"sites/{site.name}.yaml"
     every = [(name, m) for name, manifests in objects.items() for m in manifests]
-    return [*_invalid(file, every), *_duplicates(file, every)]
+    there = there or every
+    return [
+        *_invalid(file, every, there),
+        *_duplicates(file, every),
+        *_intruders(file, every, there),
+    ]
 
 
-def _invalid(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
+def _invalid(file: str, objects: Sequence[Named], there: Sequence[Named]) -> Iterator[Placed]:
+    brought = brought_kinds(each.body for _, each in there if each.kind == CRD)
     for component, manifest in objects:
-        faults = check_object(manifest.body)
+        faults = check_object(manifest.body, brought)
         fix = "write what the schema takes"
         # One mistake may be all of several faults.
         if len(faults) > 1 and (first := first_fault(manifest.body)):
@@ -50,6 +61,23 @@ def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
             problem = Problem(file, 0, 0, Code.DUPLICATE_NAME, path, "", message, fix)
             yield Spot(component, manifest.name, "[metadata][name]"), problem
         owners[identity] = path
+
+
+def _intruders(file: str, objects: Sequence[Named], there: Sequence[Named]) -> Iterator[Placed]:
+    """What a team brings into a namespace that is Foresite's own; those of teams are theirs."""
+    ours = {
+        (each.target, each.key[3]): component
+        for component, each in there
+        if each.kind == "Namespace" and component not in (EXTRA, "machines", "teams")
+    }
+    for component, manifest in objects:
+        owner = ours.get((manifest.target, manifest.key[2])) if component == EXTRA else None
+        if owner:
+            path = f"{component}.{manifest.name}"
+            message = f"{_title(manifest)} is in {manifest.key[2]}, the namespace of {owner}"
+            fix = "bring a namespace of your own"
+            problem = Problem(file, 0, 0, Code.EXTRA_REACH, path, "", message, fix)
+            yield Spot(component, manifest.name, "[metadata][namespace]"), problem
 
 
 def _title(manifest: Manifest) -> str:

@@ -30,13 +30,13 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.making.brought import logical_name
 from components.making.manifest import Json, Manifest, Target
 from components.pod_network.objects import COMPONENT
 from schemas.kubernetes.manifests import read_manifests
 
 CONTROLLER = "Cluster API 1.13, internal/controllers/clusterresourceset"
 CONFLICT = "pulumi-kubernetes 4.25.0, provider/pkg/await/await.go; KEP-555 (server-side apply)"
-CONFIG_MAP: Name = (COMPONENT, "ConfigMap/pod-network")
 Objects = dict[Name, Manifest]
 Changes = dict[Name, ObjectChange]
 MERGING = rules_for(Applier.CLUSTER_API)
@@ -45,8 +45,11 @@ TRAFFIC = "whether other pods keep their network meanwhile is up to the network'
 
 def resource_set_objects(side: Side | None) -> Objects:
     """The objects that Cluster API applies to a site's own cluster, by their names there."""
-    config = side.objects.get(CONFIG_MAP) if side else None
-    return _inside(config)
+    found: Objects = {}
+    for (component, _), each in side.objects.items() if side else ():
+        if component == COMPONENT and each.kind == "ConfigMap" and each.target is Target.MANAGEMENT:
+            found |= _inside(each)
+    return found
 
 
 def _inside(config: Manifest | None) -> Objects:
@@ -59,9 +62,7 @@ def _read(text: str) -> Objects:
     """The objects of a text, named as those that are registered directly."""
     found = {}
     for body in read_manifests(text):
-        namespace = body["metadata"].get("namespace")
-        where = f"{namespace}/" if namespace else ""
-        name = f"{body['kind']}/{where}{body['metadata']['name']}"
+        name = logical_name(body)
         found[COMPONENT, name] = Manifest(name, body, Target.SITE)
     return found
 
@@ -106,7 +107,21 @@ def manifests(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield unknown(site, change, field.path)
         return
     own = field._replace(path=field.path[3:])
-    yield from _as_effects_of(change, field.path[:3], _judge_inner(inner, one, own))
+    found = _moved(site, inner, one) if None in (one.before, one.after) else None
+    judged = _judge_inner(inner, one, own) if found is None else found
+    yield from _as_effects_of(change, field.path[:3], judged)
+
+
+def _moved(site: SiteChange, inner: SiteChange, one: ObjectChange) -> Effects | None:
+    """The effects of an object that another of the set's ConfigMaps had before, or has now."""
+    comes = one.before is None
+    there = resource_set_objects(site.before if comes else site.after)
+    if one.name not in there:
+        return None
+    why = "another ConfigMap of the same set has it: Cluster API applies it from there"
+    moved = effect(one, None, Impact.NONE, why, MERGED)
+    pairs = _pairs(there, {one.name: one.one})[one.name] if comes else None
+    return [moved, *(_every(inner, pairs) if pairs else ())]
 
 
 def _judge_inner(inner: SiteChange, one: ObjectChange, field: Field) -> Effects:
@@ -241,7 +256,7 @@ def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -
     why = "Cluster API applies its objects, and takes over those that are there"
     yield effect(change, field, Impact.NONE, why, MERGED)
     new = _inside(change.after)
-    direct = site.before.objects if site.before else {}
+    direct = {**resource_set_objects(site.before), **(site.before.objects if site.before else {})}
     old = {name: each for name, each in direct.items() if name in new}
     yield from _over(site, change, ("data", *change.after.body["data"]), old, new)
 

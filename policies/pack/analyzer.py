@@ -16,6 +16,7 @@ from policies.judge import judge
 from policies.own import OwnRules
 from policies.pack.resources import UnknownValueError, kubernetes_object
 from policies.rule import Object, ObjectRule, Rule, Severity, SiteRule, Violation
+from policies.third_party import DANGERS, Party, Told
 
 NAME, VERSION = "foresite", "0.1.0"
 _LEVELS = {
@@ -33,11 +34,13 @@ class Analyzer:
         own: OwnRules,
         exceptions: Sequence[Exemption],
         today: datetime.date,
+        known: Mapping[str, Party] = {},
     ) -> None:
         self._rules = (*rules, *own.rules)
         self._object_rules = [each for each in self._rules if isinstance(each, ObjectRule)]
         self._site_rules = [each for each in self._rules if isinstance(each, SiteRule)]
         self._own, self._exceptions, self._today = own, exceptions, today
+        self._parties = known
         self._seen: dict[str, Object] = {}
 
     def information(self) -> analyzer_pb2.AnalyzerInfo:
@@ -73,7 +76,7 @@ class Analyzer:
     ) -> analyzer_pb2.AnalyzeResponse:
         """The violations of ``rules`` by objects, by URN, and the failed checks of a site's own."""
         known = len(self._own.faults)
-        found = judge(list(objects.values()), self._today, self._exceptions, rules)
+        found = judge(list(objects.values()), self._today, self._exceptions, rules, self._parties)
         urns = {_identity(each): urn for urn, each in objects.items()}
         response = analyzer_pb2.AnalyzeResponse()
         for violation in found.violations:
@@ -82,6 +85,7 @@ class Analyzer:
             response.diagnostics.append(
                 _diagnostic(violation.rule, _describe(violation, ended), urn)
             )
+        response.diagnostics.extend(map(_of_third_party, found.third.dangers))
         by_name = {rule.name: rule for rule in rules}
         for fault in self._own.faults[known:]:
             rule = replace(by_name[fault.rule], severity=Severity.MANDATORY)
@@ -127,6 +131,17 @@ def _describe(violation: Violation, ended: Iterable[Exemption]) -> str:
         *(f"the exception for {one.object} ended on {one.until}" for one in ended),
     ]
     return "\n".join(lines)
+
+
+def _of_third_party(told: Told) -> analyzer_pb2.AnalyzeDiagnostic:
+    return analyzer_pb2.AnalyzeDiagnostic(
+        policyName=told.danger,
+        policyPackName=NAME,
+        policyPackVersion=VERSION,
+        description=str(DANGERS[told.danger]["why"]),
+        message=f"{told.message}; what has to be so is allowed in the site file, under allow",
+        enforcementLevel=analyzer_pb2.MANDATORY,
+    )
 
 
 def _unknown(urn: str) -> analyzer_pb2.AnalyzeDiagnostic:

@@ -53,7 +53,7 @@ def analyzer_for(root: Path, environ: Mapping[str, str]) -> Analyzer:
     names = {rule.name for rule in RULES}
     site = site_policies(root / "sites", environ.get(_STACK, ""), names)
     ours()
-    return Analyzer(RULES, site.own, site.exceptions, today(environ))
+    return Analyzer(RULES, site.own, site.exceptions, today(environ), site.parties)
 
 
 def _servicer(analyzer: Analyzer) -> analyzer_pb2_grpc.AnalyzerServicer:

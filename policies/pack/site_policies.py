@@ -12,6 +12,8 @@ import yaml
 
 from policies.exceptions import Exemption, ExemptionError, exemptions
 from policies.own import OwnRules, own_rules
+from policies.pods import mapping
+from policies.third_party import Party, parties
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of a file that is read, at most; as in schemas/reading/site_files.py."""
@@ -22,10 +24,11 @@ class SiteFileError(Exception):
 
 
 class SitePolicies(NamedTuple):
-    """The rules that a site adds, and its exceptions from rules."""
+    """The rules that a site adds, its exceptions from rules, and what third parties it has."""
 
     own: OwnRules
     exceptions: tuple[Exemption, ...]
+    parties: Mapping[str, Party]
 
 
 def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicies:
@@ -35,8 +38,9 @@ def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicie
     """
     file = f"{name}.yaml"
     if not (sites / file).exists():
-        return SitePolicies(OwnRules(), ())
-    said = _policies(file, _text(sites, file))
+        return SitePolicies(OwnRules(), (), {})
+    whole = _data(file, _text(sites, file))
+    said = mapping(whole, "policies")
     paths = said.get("python") or []
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
         raise SiteFileError(f"sites/{file}: policies.python is no list of paths")
@@ -47,18 +51,17 @@ def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicie
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise SiteFileError(f"sites/{file}: policies.exceptions is no list of exceptions")
     try:
-        return SitePolicies(own, exemptions(rows, own=True))
+        return SitePolicies(own, exemptions(rows, own=True), parties(whole))
     except ExemptionError as error:
         raise SiteFileError(f"sites/{file}: {error}") from None
 
 
-def _policies(file: str, text: str) -> Mapping[str, Any]:
+def _data(file: str, text: str) -> dict[str, Any]:
     try:
         data = yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise SiteFileError(f"sites/{file} cannot be read: {error}") from None
-    said = data.get("policies") if isinstance(data, dict) else None
-    return said if isinstance(said, dict) else {}
+    return data if isinstance(data, dict) else {}
 
 
 def _text(sites: Path, path: str) -> str:

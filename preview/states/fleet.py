@@ -10,15 +10,17 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 from preview.states.snapshot import Snapshot
-from schemas.reading.catalogue import catalogue_of, hardware_catalogue
+from schemas.model.extra import LOCK, RENDERED, VALUES
+from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
 FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
 SITE, HOSTS = ".yaml", ".hosts.csv"
 _ENDINGS = (HOSTS, SITE, ".yml")
-_CATALOGUE = "schemas/catalogue/"
-_HARDWARE = f"{_CATALOGUE}hardware.yaml"
+REGIONS = "regions"
+_CATALOGUES = (f"{SHOWN}/", f"{OWN}/")
+_HARDWARE = {f"{each}hardware.yaml" for each in _CATALOGUES}
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
 _ADDRESS = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9./])")
 _UNIQUE = tuple(name.encode() for name in UNIQUE_COLUMNS)
@@ -31,6 +33,12 @@ def site_of(path: str) -> str | None:
     if folder != "sites" or name.startswith("."):
         return None
     return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), None)
+
+
+def region_of(path: str) -> str | None:
+    """The region that a file is of; None for any other file."""
+    folder, _, name = path.rpartition("/")
+    return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
 
 
 def site_names(side: Snapshot) -> list[str]:
@@ -51,6 +59,12 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
     names = {name for path in changed if (name := site_of(path))}
     needles = set(_needles(before, after, changed))
     if needles:
+        for side in (before, after):
+            regions = {path: name for path in side.files if (name := region_of(path))}
+            held = side.read(regions)
+            needles |= {
+                n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
+            }
         for side in (before, after):
             files = {path: name for path in side.files if (name := _site_file(path))}
             rest = [path for path, name in files.items() if name not in names]
@@ -73,18 +87,26 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
     """The texts in a site's files by which a change of a file that is not its own concerns the
     site."""
     for path in changed:
-        if path == _HARDWARE:
+        if path in _HARDWARE:
             yield from _profiles(before, after)
-        elif path.startswith(_CATALOGUE):
+        elif path.startswith(_CATALOGUES):
             yield Path(path).stem.encode()
         elif site_of(path) is None:
+            if region := region_of(path):
+                yield region.encode()
+                continue
+            folder, _, name = path.removeprefix("sites/").rpartition("/")
             yield path.removeprefix("sites/").encode()
+            # A pattern names it up to a star, a chart by its folder.
+            yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
+            if name in (LOCK, VALUES, RENDERED):
+                yield folder.encode()
 
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
     """The names of the hardware profiles that differ; of all, where one side has problems."""
     first, second = (
-        hardware_catalogue(catalogue_of(side.tree({_HARDWARE} & side.files.keys())))
+        hardware_catalogue(catalogue_of(side.tree(_HARDWARE & side.files.keys())))
         for side in (before, after)
     )
     names = first.profiles.keys() | second.profiles.keys()

@@ -3,6 +3,9 @@
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 
+MAX_MANIFEST_BYTES = 900_000
+"""Bytes that one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API
+server ConfigMaps over 1 MiB)."""
 ENFORCING = frozenset(
     {"antrea-agent", "calico-node", "canal", "cilium", "kube-router", "tigera-operator"}
 )
@@ -20,6 +23,6 @@ def enforces_policies(site: Site) -> bool:
     """True if the pod network is known to enforce NetworkPolicies."""
     # A program whose cluster others make says nothing of its pod network.
     network = getattr(site.file.cluster, "pod_network", None)
-    text = site.texts[network.manifests] if network else ""
+    text = site.texts[network.file] if network else ""
     names = {each["metadata"]["name"] for each in read_manifests(text) if "spec" in each}
     return bool(names & ENFORCING)

@@ -7,6 +7,7 @@ from pydantic import Field
 from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Server
 from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
 from schemas.model.etcd_snapshots import EtcdSnapshots
+from schemas.model.extra import RENDERED, Allowed
 from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
 from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
 
@@ -14,10 +15,20 @@ from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
 class PodNetwork(Model):
     """The network between pods; without it no node gets ready."""
 
-    manifests: RelativePath
+    manifests: RelativePath = ""
     """Kubernetes manifests (YAML) of the pod network, a file below sites/."""
+    chart: RelativePath = ""
+    """Folder below sites/ of a chart that ``foresite chart`` has rendered, instead of manifests."""
     install: PodNetworkInstall = Field(default=PodNetworkInstall.CLUSTER_RESOURCE_SET, strict=False)
     """How the manifests are applied to the cluster."""
+    allow: Annotated[list[Allowed], Field(max_length=20)] = []
+    """Dangers of the pod network that are known and accepted; with a chart, or where it is not
+    empty, its objects are judged as third-party."""
+
+    @property
+    def file(self) -> str:
+        """The file with the objects, below sites/."""
+        return f"{self.chart}/{RENDERED}" if self.chart else self.manifests
 
 
 class Cluster(Model):
@@ -39,6 +50,8 @@ class Cluster(Model):
     """Network of service addresses."""
     pod_network: PodNetwork
     """The pod network (CNI)."""
+    kube_proxy: bool = True
+    """False if the pod network does the work of kube-proxy, which kubeadm then leaves out."""
     certificate_names: Annotated[list[Server], Field(max_length=100)] = []
     """Further names and addresses in the API server's certificates."""
     authentication: Annotated[list[Issuer], Field(max_length=10)] = []

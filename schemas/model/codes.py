@@ -63,12 +63,23 @@ class Code(StrEnum):
     ARGUMENT_UNCHECKED = auto()
     SECRET_IN_FILE = auto()
 
+    # --- what a team brings -------------------------------------------------------------------
+    EXTRA_FILES = auto()
+    EXTRA_HOOK = auto()
+    EXTRA_REACH = auto()
+    EXTRA_RULE = auto()
+    CHART_LOCK = auto()
+    THIRD_PARTY_DANGER = auto()
+    POD_NETWORK_UNFIT = auto()
+
     # --- names that lead nowhere --------------------------------------------------------------
     SITE_NAME_MISMATCH = auto()
     SITE_UNKNOWN = auto()
     FILE_MISSING = auto()
     FILE_CONTENT = auto()
     UNKNOWN_RELEASE = auto()
+    UNKNOWN_REGION = auto()
+    UNKNOWN_BUNDLE = auto()
     UNKNOWN_HARDWARE = auto()
     UNSTABLE_DISK = auto()
     UNKNOWN_OS = auto()
@@ -170,6 +181,9 @@ class Code(StrEnum):
 
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = auto()
+
+    # --- Foresite itself ----------------------------------------------------------------------
+    FORESITE_VERSION = auto()
 
     # --- policies -----------------------------------------------------------------------------
     POLICY_VIOLATED = auto()

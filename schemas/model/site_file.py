@@ -13,6 +13,7 @@ from schemas.model.access import Access
 from schemas.model.addresses import HostAddress, HostNetwork, HttpUrl, RegistryUrl
 from schemas.model.cluster import Cluster
 from schemas.model.decommission import Decommission
+from schemas.model.extra import Extra
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
 from schemas.model.host_settings import HostSettings
@@ -209,6 +210,8 @@ class SiteFile(Model):
     there are none."""
     secrets: Secrets | None = None
     """Stores of External Secrets for the site's Secrets; without it, you make the Secrets."""
+    extra: Annotated[list[Extra], Field(max_length=100)] = []
+    """Manifests and charts that a team brings."""
     access: Access | None = None
     """Staff who run or watch the site's cluster; teams name their own people."""
     policies: SitePolicies = SitePolicies()

@@ -6,6 +6,7 @@ is read may be shown; nothing that has no end is read either.
 
 import errno
 import os
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from schemas.kubernetes.masking import shorten
@@ -15,6 +16,8 @@ from schemas.reading.tree import LINK, Folder, Refused, Tree
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of any file below sites/, at most."""
+MAX_FILES = 500
+"""Files that one pattern may name."""
 SITE_FILE, HOST_LIST = ".yaml", ".hosts.csv"
 _LESS = "leave out what the site does not need"
 _SITE_ENDINGS = (SITE_FILE, HOST_LIST, ".yml")
@@ -48,6 +51,20 @@ def has_site(folder: Folder, name: str) -> bool:
         else file.is_dir() or file.read() is not None
         for file in files
     )
+
+
+def matching(folder: Folder, pattern: str) -> list[str]:
+    """The paths of the files that a pattern names, sorted: ``*`` is any text within its last part.
+    A path without one is itself, also where there is no such file."""
+    if "*" not in pattern:
+        return [pattern]
+    parent, _, last = pattern.rpartition("/")
+    try:
+        names = [each.name for each in (folder / parent).iterdir()]
+    except OSError:
+        return []
+    visible = (name for name in names if not name.startswith("."))
+    return sorted(f"{parent}/{name}" for name in visible if fnmatchcase(name, last))
 
 
 def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:

@@ -109,6 +109,7 @@ def place(
     document: Document, path: Path, code: Code, message: str, fix: str, *, key: bool = False
 ) -> Problem:
     """A problem at a path of a document, with the value (or the key) that is there."""
+    document, path = document.source(path)
     line, column = document.position(path, key=key)
     value = path[-1] if key and path else value_at(document, path)
     # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
@@ -122,8 +123,8 @@ def places(document: Document, paths: Iterable[Path], *, key: bool = False) -> I
     """``file:line:column path`` of each path of a document that is written there."""
     for path in paths:
         if value_at(document, path) is not None:
-            line, column = document.position(path, key=key)
-            yield f"{document.file}:{line}:{column} {readable(document, path)}"
+            file, line, column = document.place(path, key=key)
+            yield f"{file}:{line}:{column} {readable(*document.source(path))}"
 
 
 def _has(value: Any, step: str | int) -> bool:

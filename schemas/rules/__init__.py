@@ -16,8 +16,10 @@ from schemas.rules import (
     accelerators_requests,
     access,
     addresses,
+    cni,
     control_plane,
     data_disks,
+    extra,
     files,
     firmware,
     host_settings,
@@ -54,7 +56,7 @@ MODULES = (
     accelerators, accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet,
     kubelet_managers, host_settings, firmware, network_devices, teams, namespaces, access,
     teams_quotas, object_cache, object_cache_endpoints, object_cache_server, remediation,
-    remediation_repairs, remediation_detector, monitoring, policies, secrets,
+    remediation_repairs, remediation_detector, monitoring, policies, secrets, extra, cni,
 )  # fmt: skip
 """Where the rules are, in the order in which they run. A rule is a public function of such a module
 that takes a site, or a zone or a pool in it, and nothing else."""

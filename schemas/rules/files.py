@@ -1,23 +1,25 @@
 """Rules on files that a site names: certificates are such, and manifests fit their way in."""
 
 import base64
+import json
 import re
 from collections.abc import Iterator
 from itertools import chain
 
+from schemas.facts.pod_network import MAX_MANIFEST_BYTES
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
+from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.first_boot import FirstBoot
 from schemas.model.host_settings import HostFile
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
+from schemas.reading.site_files import MAX_FILES, matching, read
+from schemas.reading.tree import Folder, Refused
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 
-MAX_MANIFEST_BYTES = 900_000
-"""Bytes that one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API
-server ConfigMaps over 1 MiB)."""
 MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
 MANIFESTS: Path = ("cluster", "pod_network", "manifests")
@@ -32,7 +34,38 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from _certificate_files(file)
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
+    yield from attempt(_extra_files(file), holes=True)
     yield from ((each.source, place) for each, place in host_files(file) if each.source)
+
+
+def site_texts(
+    folder: Folder, file: SiteFile, findings: list[Finding]
+) -> Iterator[tuple[str, str]]:
+    """The content of each file that the site names, by its path; ``findings`` get what is wrong."""
+    for path, where in _named(folder, file, findings):
+        data = read(folder, path)
+        if isinstance(data, Refused):
+            fix = "add the file, or correct the path" if data.fix == "add the file" else data.fix
+            findings.append(Finding(data.code, where, data.message, fix))
+            continue
+        try:
+            yield path, data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            line = data.count(b"\n", 0, error.start) + 1
+            message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
+            at = TextPlace(f"sites/{path}", line, 1, where)
+            findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
+
+
+def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, Path]]:
+    """Each file that the site names, by its path or by a pattern, and the place that names it."""
+    for pattern, where in site_file_references(file):
+        paths = matching(folder, pattern)
+        if not 0 < len(paths) <= MAX_FILES:
+            message = f"sites/{pattern} names {len(paths)} files"
+            fix = f"name 1 to {MAX_FILES} files"
+            findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
+        yield from ((path, where) for path in paths[:MAX_FILES])
 
 
 def host_files(file: SiteFile) -> Iterator[tuple[HostFile, Path]]:
@@ -59,7 +92,25 @@ def configuration_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
 
 
 def _pod_network_file(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    yield file.cluster.pod_network.manifests, MANIFESTS
+    network = file.cluster.pod_network
+    if network.chart:
+        yield from _chart_files(network.chart, ("cluster", "pod_network", "chart"))
+    elif network.manifests:
+        yield network.manifests, MANIFESTS
+
+
+def _extra_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
+    """Patterns among them, which the loader replaces by the files."""
+    for index, entry in enumerate(file.extra):
+        if entry.chart:
+            yield from _chart_files(entry.chart, ("extra", index, "chart"))
+        for number, pattern in enumerate(entry.manifests):
+            yield pattern, ("extra", index, "manifests", number)
+
+
+def _chart_files(folder: str, place: Path) -> Iterator[tuple[str, Path]]:
+    for name in (LOCK, VALUES, RENDERED):
+        yield f"{folder}/{name}", place
 
 
 def _certificate_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
@@ -134,7 +185,7 @@ def _is_der(text: str) -> bool:
 
 def pod_network(site: Site) -> Iterator[Finding]:
     """The pod network's manifests are objects that can be applied, for the site's own networks."""
-    path = site.file.cluster.pod_network.manifests
+    path = site.file.cluster.pod_network.file
     text, file = site.texts.get(path), f"sites/{path}"
     if text is None:
         return
@@ -187,11 +238,14 @@ def _other_network(site: Site, file: str, text: str) -> Iterator[Finding]:
 
 def _resource_set(file: str, text: str) -> Iterator[Finding]:
     """A text meets the conditions of Cluster API's ClusterResourceSet."""
-    size = len(text.encode())
-    if size > MAX_MANIFEST_BYTES:
-        message = f"{file} has {size} bytes, a ConfigMap takes {MAX_MANIFEST_BYTES}"
-        fix = "leave out what the site does not need, or write install: direct"
-        yield Finding(Code.FILE_CONTENT, MANIFESTS, message, fix)
+    for item, line in read_objects(text) if len(text) > MAX_MANIFEST_BYTES // 4 else ():
+        size = len(json.dumps(item, ensure_ascii=False).encode())
+        if size > MAX_MANIFEST_BYTES:
+            title = f"{item['kind']} {item['metadata']['name']}"
+            message = f"{title} has {size} bytes, a ConfigMap takes {MAX_MANIFEST_BYTES}"
+            fix = "leave out what the site does not need, or write install: direct"
+            at = TextPlace(file, line, 1, MANIFESTS)
+            yield Finding(Code.FILE_CONTENT, at, message, fix)
     for document, line in read_documents(text):
         if document.get("kind") == "List":
             message = "Cluster API does not take the List that starts here apart"

@@ -7,7 +7,6 @@ Sources: Kubernetes 1.34, api admissionregistration/v1 (NamedRuleWithOperations)
 definition (literals, comments).
 """
 
-import datetime
 import re
 from collections.abc import Iterator
 
@@ -15,9 +14,8 @@ from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path
+from schemas.rules.until import end_of
 
-MAX_DAYS = 2 * 366
-"""Most days until the end of an exception. An end within them stays valid as time goes by."""
 _PLACE: Path = ("policies",)
 _KIND = re.compile(
     r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"
@@ -141,7 +139,6 @@ def fault_of(expression: str) -> tuple[str, str] | None:
 
 def exceptions(site: Site) -> Iterator[Finding]:
     """Each exception is there once, and ends within two years."""
-    last = datetime.datetime.now(datetime.UTC).date() + datetime.timedelta(days=MAX_DAYS)
     seen: set[tuple[str, str]] = set()
     for index, each in enumerate(site.file.policies.exceptions):
         place = (*_PLACE, "exceptions", index)
@@ -150,18 +147,4 @@ def exceptions(site: Site) -> Iterator[Finding]:
             fix = "keep the one whose reason and end hold"
             yield Finding(Code.EXCEPTION_UNUSED, (*place, "object"), message, fix)
         seen.add((each.rule, each.object))
-        until = _day(each.until)
-        if until is None:
-            message = f"{each.until} is no day of the calendar"
-            yield Finding(Code.INVALID_VALUE, (*place, "until"), message, "name a day that is one")
-        elif until > last:
-            message = f"{each.until} is more than two years away"
-            fix = "name a day on which somebody looks at it again, and can prolong it"
-            yield Finding(Code.OUT_OF_BOUNDS, (*place, "until"), message, fix)
-
-
-def _day(text: str) -> datetime.date | None:
-    try:
-        return datetime.date.fromisoformat(text)
-    except ValueError:
-        return None
+        yield from end_of(each.until, (*place, "until"))

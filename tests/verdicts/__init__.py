@@ -15,6 +15,7 @@ from tests.verdicts import (
     detectors,
     ends,
     etcdsnapshots,
+    extra,
     gpuoperator,
     hardware,
     hosts,
@@ -66,5 +67,6 @@ ROWS: tuple[Row, ...] = (
     *remediationsites.ROWS,
     *monitoring.ROWS,
     *policies.ROWS,
+    *extra.ROWS,
     *secrets.ROWS,
 )

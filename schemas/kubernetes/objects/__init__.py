@@ -5,6 +5,6 @@ definitions; NOTICE names the sources. Owns no rule of a site: those are beside 
 """
 
 from schemas.kubernetes.objects.check import Fault, check_object, check_objects, strict_schema
-from schemas.kubernetes.objects.crds import load_crds
+from schemas.kubernetes.objects.crds import brought_kinds, load_crds
 
-__all__ = ["Fault", "check_object", "check_objects", "load_crds", "strict_schema"]
+__all__ = ["Fault", "brought_kinds", "check_object", "check_objects", "load_crds", "strict_schema"]

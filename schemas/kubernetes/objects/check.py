@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cache
@@ -28,8 +28,10 @@ class Fault:
     message: str
 
 
-def check_object(obj: Any) -> list[Fault]:
+def check_object(obj: Any, brought: Mapping[str, store.Kind] = {}) -> list[Fault]:
     """Every fault of one object, sorted by path; empty if it fits its schema.
+
+    ``brought`` are kinds besides the known ones (``brought_kinds``).
 
     Strict: unknown fields are faults, and so are an unknown kind and null in a custom resource
     where it is not nullable (a server would drop it). Metadata is checked by Kubernetes' own schema
@@ -42,15 +44,19 @@ def check_object(obj: Any) -> list[Fault]:
     if not isinstance(obj, dict):
         return [Fault((), f"must be object, not {_show(obj)}")]
     name = "/".join(str(obj.get(key)) for key in ("apiVersion", "kind"))
-    if name not in store.kinds():
+    own = brought.get(name) if name not in store.kinds() else None
+    if own is None and name not in store.kinds():
         return _unknown(obj, name)
     try:
-        if _fits(name, obj):
+        if own is None and _fits(name, obj):
             return []
-        errors = list(_validator(name).iter_errors(obj))
-    except ValueError:
-        return list(_not_json(obj, ())) or [Fault((), "cannot be written as JSON")]
-    schema = strict_schema(str(obj["apiVersion"]), str(obj["kind"]))
+        schema = strict.build(own) if own else strict_schema(*_named(name))
+        validator = _compiled(schema) if own else _validator(name)
+        errors = list(validator.iter_errors(obj))
+    except (ValueError, TypeError, RecursionError) as error:
+        wrong = f"the schema of {shorten(name)} cannot be used: {error}"
+        usual = wrong if own else "cannot be written as JSON"
+        return list(_not_json(obj, ())) or [Fault((), shorten(usual, 200))]
     faults = {fault for error in errors for fault in _faults(error, schema)}
 
     def order(fault: Fault) -> tuple[list[tuple[int, str]], str]:
@@ -64,6 +70,11 @@ def check_object(obj: Any) -> list[Fault]:
 def check_objects(objs: Iterable[dict[str, Any]]) -> list[tuple[int, Fault]]:
     """The faults of many objects, each with the index of its object."""
     return [(index, fault) for index, obj in enumerate(objs) for fault in check_object(obj)]
+
+
+def _named(name: str) -> tuple[str, str]:
+    api_version, _, kind = name.rpartition("/")
+    return api_version, kind
 
 
 @cache
@@ -153,8 +164,7 @@ _parts: dict[str, tuple[frozenset[str], int, jsonschema_rs.Draft4Validator | Non
 @cache
 def _validator(name: str) -> jsonschema_rs.Draft4Validator:
     """The compiled validator of a known ``apiVersion/kind``."""
-    api_version, _, kind = name.rpartition("/")
-    return _compiled(strict_schema(api_version, kind))
+    return _compiled(strict_schema(*_named(name)))
 
 
 def _compiled(schema: Schema) -> jsonschema_rs.Draft4Validator:

@@ -5,6 +5,17 @@ from collections.abc import Iterable
 from typing import Any
 
 from schemas.kubernetes.objects import store
+from schemas.kubernetes.objects.dialect import (
+    BOUNDS,
+    FORMATS,
+    LISTS_OF_SCHEMAS,
+    OTHER_FACTS,
+    SCHEMAS,
+    Schema,
+)
+
+Kinds = dict[str, store.Kind]
+_FACTS = (BOUNDS | OTHER_FACTS) - {"$ref"}
 
 
 def load_crds(kinds: Iterable[str] | None = None) -> list[dict[str, Any]]:
@@ -22,6 +33,43 @@ def load_crds(kinds: Iterable[str] | None = None) -> list[dict[str, Any]]:
     names = kinds if kinds is not None else [k.name for k in known.values() if not k.large]
     files = sorted({known[name].file for name in names if not known[name].native})
     return [_manifest(store.document(file)) for file in files]
+
+
+def brought_kinds(definitions: Iterable[dict[str, Any]]) -> Kinds:
+    """The kinds of CustomResourceDefinitions that a site brings, by ``apiVersion/Kind``.
+
+    Their CEL rules and unknown formats are left to the API server. A definition that is no such
+    thing makes no kind: its own schema says what is wrong with it.
+    """
+    found: Kinds = {}
+    for each in definitions:
+        try:
+            spec = each["spec"]
+            for version in spec["versions"]:
+                name = f"{spec['group']}/{version['name']}/{spec['names']['kind']}"
+                schema = {"properties": {}, **_facts(version["schema"]["openAPIV3Schema"])}
+                if version["served"] is True and name not in store.kinds():
+                    found[name] = store.Kind(name, spec["scope"], "", schema=schema)
+        except (KeyError, TypeError, AttributeError):
+            continue
+    return found
+
+
+def _facts(schema: Schema) -> Schema:
+    """The part of a schema of others that judges values; what is not known judges none."""
+    result: Schema = {key: value for key, value in schema.items() if key in _FACTS}
+    if result.get("format") not in FORMATS:
+        result.pop("format", None)
+    if "properties" in schema:
+        result["properties"] = {name: _facts(each) for name, each in schema["properties"].items()}
+    for key in LISTS_OF_SCHEMAS:
+        if key in schema:
+            result[key] = [_facts(each) for each in schema[key]]
+    for key in SCHEMAS:
+        if key in schema:
+            part = schema[key]
+            result[key] = _facts(part) if isinstance(part, dict) else part
+    return result
 
 
 def _manifest(crd: dict[str, Any]) -> dict[str, Any]:

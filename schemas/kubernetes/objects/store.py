@@ -27,6 +27,8 @@ class Kind:
     scope: str
     file: str
     large: bool = False
+    schema: Schema | None = None
+    """The schema itself, of a kind whose definition is brought and is no file."""
 
     @property
     def native(self) -> bool:
@@ -72,6 +74,8 @@ def definitions() -> dict[str, Schema]:
 
 def root(kind: Kind) -> Schema:
     """The stored schema of a kind."""
+    if kind.schema is not None:
+        return kind.schema
     stored = document(kind.file)
     if kind.native:
         return definitions()[stored["kinds"][kind.name]]
@@ -80,6 +84,6 @@ def root(kind: Kind) -> Schema:
 
 def subresources(kind: Kind) -> dict[str, Any]:
     """The ``status`` and ``scale`` that a CRD asks for; nothing is known of native kinds."""
-    if kind.native:
+    if kind.native or kind.schema is not None:
         return {}
     return document(kind.file)["versions"][0].get("subresources", {})  # type: ignore[no-any-return]

@@ -1,0 +1,23 @@
+"""Pod networks whose settings are known: what a change of them does beyond Kubernetes' own rules.
+
+The table is data (networks.toml): custom resources of Cilium and Calico, and Cilium's ConfigMap.
+"""
+
+from components.effects.applying import effect, not_known
+from components.effects.table import read_table
+from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
+from components.making.told import Told
+
+NETWORKS = read_table(globals()).kinds
+_TOLD = Told(__file__)
+SETTINGS = _TOLD.table("settings", **_TOLD.optional("sources"))
+
+
+def settings(site: SiteChange, change: ObjectChange, field: Field) -> Effects | None:
+    """The effects of a change of known settings; None of any other ConfigMap's."""
+    said = SETTINGS.get("/".join(change.one.key[2:]))
+    if said is None or change.kind != "ConfigMap" or field is None:
+        return None
+    if {*field.path[1:2]} & {*said["keys"]} or len(field.path) < 2:
+        return not_known(said["outage"], said["source"])(site, change, field)
+    return [effect(change, field, Impact.NONE, said["late"], said["source"])]

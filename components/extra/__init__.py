@@ -1,0 +1,1 @@
+"""What a team brings: manifests and charts, registered beside Foresite's own objects."""

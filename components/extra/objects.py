@@ -1,0 +1,32 @@
+"""The objects that a team brings, as its files say them; Foresite adds its labels alone.
+
+Owns whose they are, not what they say. The label foresite.dev/component is ``extra-<name>``: by it
+the policies know third-party objects.
+"""
+
+from components.making.brought import registered
+from components.making.manifest import CRD, FIRST, Manifest, Target, annotate
+from schemas.facts.brought import every_extra, files_of
+from schemas.facts.site import Site
+from schemas.kubernetes.manifests import read_manifests
+
+COMPONENT = "extra"
+
+
+def objects(site: Site) -> list[Manifest]:
+    """The objects of every entry in its order; definitions of kinds before objects of the kinds.
+
+    Namespaces and definitions are protected: all objects in them, or of them, go with them.
+    """
+    found = []
+    for _, entry in every_extra(site):
+        mine = [
+            registered(body, site.name, f"{COMPONENT}-{entry.name}", f"{entry.name}/")._replace(
+                target=Target(entry.cluster),
+                protect=entry.protect or body["kind"] in FIRST,
+            )
+            for file in files_of(entry, site.texts)
+            for body in read_manifests(file.text)
+        ]
+        found += sorted(mine, key=lambda each: each.kind != CRD)
+    return annotate(found)

@@ -1,0 +1,178 @@
+"""What a team brings is third-party: each kind of danger in a chart is told once, and allowed once.
+
+Nobody can correct a chart's objects one by one. So what they break is gathered by chart and kind of
+danger (third_party.toml), and allowed by naming what was seen; whatever an update adds to that is
+told again. Rules that protect Foresite's objects, or others, are held by every object.
+"""
+
+import datetime
+import tomllib
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from policies.embedded import makers
+from policies.exceptions import ExemptionError, day
+from policies.plain import text
+from policies.pods import mapping
+from policies.rule import Json, Violation
+from policies.rules.ownership import COMPONENT
+
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+DANGERS: Mapping[str, Mapping[str, Any]] = _TABLE["danger"]
+ADVICE: frozenset[str] = frozenset(_TABLE["advice"])
+DANGER_OF = {rule: danger for danger, said in DANGERS.items() for rule in said["rules"]}
+"""The kind of danger that a broken rule is."""
+POD_NETWORK = "pod-network"
+Mark = tuple[str, str, str]
+"""A danger of one object: its title, the broken rule, and the value or the number of times."""
+Place = tuple[str | int, ...]
+
+
+class Permission(NamedTuple):
+    """A danger that somebody allowed: the marks that were seen, and its place in the site file."""
+
+    danger: str
+    what: tuple[str, ...]
+    until: datetime.date
+    place: Place
+
+
+class Party(NamedTuple):
+    """Third-party objects of one origin, known by their component; its place in the site file."""
+
+    name: str
+    place: Place
+    allowed: tuple[Permission, ...]
+
+
+class Told(NamedTuple):
+    """A danger that nobody allowed: a line for each object, and permissions that have ended."""
+
+    party: Party
+    danger: str
+    lines: tuple[str, ...]
+    expired: tuple[Permission, ...] = ()
+
+    @property
+    def message(self) -> str:
+        """The danger in one sentence."""
+        count = len(self.lines)
+        objects = f"{count} object{'' if count == 1 else 's'}"
+        means = DANGERS[self.danger]["means"]
+        return f"{self.party.name} brings {objects} {means}: {' | '.join(self.lines)}"
+
+
+class ThirdParty(NamedTuple):
+    """What third-party objects break: dangers that nobody allowed, lines of permissions that no
+    object needs, and the rules of advice that are broken, with the number of objects."""
+
+    dangers: tuple[Told, ...] = ()
+    unused: tuple[tuple[Permission, str], ...] = ()
+    advice: tuple[tuple[Party, int, tuple[str, ...]], ...] = ()
+
+
+def parties(file: Json) -> dict[str, Party]:
+    """The third parties of a site file as plain data, by component. Raises ExemptionError."""
+    found: dict[str, Party] = {}
+    extra = file.get("extra")
+    for index, entry in enumerate(extra if isinstance(extra, list) else ()):
+        if isinstance(entry, dict):
+            name = f"extra-{entry.get('name')}"
+            found[name] = _party(name, ("extra", index), entry)
+    network = mapping(mapping(file, "cluster"), "pod_network")
+    if network.get("chart") or network.get("allow"):
+        found[POD_NETWORK] = _party(POD_NETWORK, ("cluster", "pod_network"), network)
+    return found
+
+
+def _party(name: str, place: Place, entry: Mapping[str, Any]) -> Party:
+    rows = entry.get("allow") or []
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise ExemptionError(f"allow of {name} is no list of dangers")
+    allowed = (
+        Permission(
+            str(row.get("danger")),
+            tuple(map(str, row.get("what") or ())),
+            day(row.get("until")),
+            (*place, "allow", number),
+        )
+        for number, row in enumerate(rows)
+    )
+    return Party(name, place, tuple(allowed))
+
+
+def separate(
+    violations: Iterable[Violation], known: Mapping[str, Party], today: datetime.date
+) -> tuple[list[Violation], ThirdParty]:
+    """The violations that count one by one, and what the third parties among the objects break."""
+    own: list[Violation] = []
+    dangers: dict[tuple[str, str], Counter[Mark]] = {}
+    advice: dict[str, list[tuple[str, str]]] = {}
+    for each in violations:
+        whose, title = _whose(each, known)
+        rule = each.rule.name
+        if whose and rule in DANGER_OF:
+            marks = dangers.setdefault((whose, DANGER_OF[rule]), Counter())
+            marks[title, rule, each.found.value] += 1
+        elif whose and rule in ADVICE:
+            advice.setdefault(whose, []).append((title, rule))
+        else:
+            own.append(each)
+    told, unused = [], []
+    for name, party in known.items():
+        for danger in DANGERS:
+            seen = _marks(dangers.get((name, danger), Counter()))
+            mine = [each for each in party.allowed if each.danger == danger]
+            valid = [each for each in mine if today <= each.until]
+            granted = {mark for each in valid for line in each.what for mark in _read(line)}
+            if missing := [mark for mark in seen if mark not in granted]:
+                ended = tuple(each for each in mine if each not in valid)
+                told.append(Told(party, danger, tuple(_lines(missing)), ended))
+            unused += [
+                (each, line) for each in mine for line in each.what if not {*_read(line)} <= {*seen}
+            ]
+    rows = tuple(
+        (known[name], len({title for title, _ in found}), tuple(sorted({r for _, r in found})))
+        for name, found in advice.items()
+    )
+    return own, ThirdParty(tuple(told), tuple(unused), rows)
+
+
+def _whose(each: Violation, known: Mapping[str, Party]) -> tuple[str, str]:
+    """The component of a third-party object, and its title; none of Foresite's own. The ConfigMap
+    of a pod network is Foresite's; what is written in it is not."""
+    name = text(mapping(each.object.metadata, "labels").get(COMPONENT))
+    if name not in known:
+        return "", ""
+    inner = makers(each.object.body, each.found.path)
+    if inner:
+        return (name, inner[0]) if len(inner) == 1 else ("", "")
+    carrier = name == POD_NETWORK and each.object.cluster == "management"
+    return ("", "") if carrier else (name, each.object.title)
+
+
+def _marks(found: Counter[Mark]) -> list[Mark]:
+    """Each mark once; how often, where it is more than once."""
+    many = {mark: f"{mark[2]}*{count}" if count > 1 else mark[2] for mark, count in found.items()}
+    return sorted((title, rule, value) for (title, rule, _), value in many.items())
+
+
+def _lines(marks: Sequence[Mark]) -> Iterator[str]:
+    """A line for each object: ``DaemonSet a/b: host-network; host-path /dev, /sys``."""
+    objects: dict[str, dict[str, list[str]]] = {}
+    for title, rule, value in marks:
+        objects.setdefault(title, {}).setdefault(rule, []).append(value)
+    for title, rules in objects.items():
+        parts = (f"{rule} {', '.join(values)}".rstrip() for rule, values in rules.items())
+        yield f"{title}: {'; '.join(parts)}"
+
+
+def _read(line: str) -> Iterator[Mark]:
+    """The marks of a line."""
+    title, _, rest = line.partition(": ")
+    for part in rest.split("; "):
+        rule, _, values = part.partition(" ")
+        for value in values.split(", "):
+            yield title, rule, value

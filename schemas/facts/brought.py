@@ -1,0 +1,45 @@
+"""The files that a team brings, as a site names them: by a path, by a pattern, or as a chart."""
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+from schemas.facts.site import Site
+from schemas.model.extra import RENDERED, Extra
+
+Path = tuple[str | int, ...]
+
+
+class Brought(NamedTuple):
+    """A file of objects: its path below sites/, its text, and the place that names it."""
+
+    path: str
+    text: str
+    named: Path
+
+
+def fits(path: str, pattern: str) -> bool:
+    """True if a path is one of a pattern's: ``*`` stands for any text within the last part."""
+    folder, _, name = path.rpartition("/")
+    its_folder, _, its_name = pattern.rpartition("/")
+    hidden = name.startswith(".")
+    return path == pattern or (folder == its_folder and not hidden and fnmatchcase(name, its_name))
+
+
+def files_of(entry: Extra, texts: Mapping[str, str], at: Path = ()) -> list[Brought]:
+    """The files with objects of an entry that could be read, each once, in a fixed order."""
+    named: list[tuple[str, Path]] = [(p, ("manifests", n)) for n, p in enumerate(entry.manifests)]
+    if entry.chart:
+        named.append((f"{entry.chart}/{RENDERED}", ("chart",)))
+    found: dict[str, Brought] = {}
+    for pattern, place in named:
+        for path in sorted(texts):
+            if fits(path, pattern):
+                found.setdefault(path, Brought(path, texts[path], (*at, *place)))
+    return list(found.values())
+
+
+def every_extra(site: Site) -> Iterator[tuple[Path, Extra]]:
+    """What a site brings, with its place in the site file; nothing of parts without a file."""
+    for index, entry in enumerate(getattr(site.file, "extra", ())):
+        yield ("extra", index), entry

@@ -1,0 +1,206 @@
+"""Rules on what a team brings: its files can be applied, and reach nothing that is Foresite's."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from schemas.facts.brought import Brought, every_extra, files_of
+from schemas.facts.site import Site
+from schemas.kubernetes.manifests import ManifestError, read_objects
+from schemas.kubernetes.node_labels import is_own
+from schemas.kubernetes.objects import store
+from schemas.model.codes import Code
+from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
+from schemas.reading.typed_document import parse
+from schemas.reading.yaml_reader import read_yaml
+from schemas.rules.finding import Finding, Path, TextPlace
+from schemas.rules.until import end_of
+
+HOOK = "helm.sh/hook"
+MANAGED = ("cluster.x-k8s.io", "metal3.io")
+"""Domains of the API groups whose objects make machines; they live on the management cluster."""
+Json = dict[str, Any]
+
+
+class _Item(NamedTuple):
+    """An object that is brought: its file, and the line that it starts on."""
+
+    body: Json
+    file: Brought
+    line: int
+
+    def finding(self, code: Code, message: str, fix: str) -> Finding:
+        """A fault of the object."""
+        metadata = self.body["metadata"]
+        title = f"{self.body['kind']} {metadata['name']}"
+        at = TextPlace(f"sites/{self.file.path}", self.line, 1, self.file.named)
+        return Finding(code, at, f"{title} {message}", fix)
+
+
+def extra(site: Site) -> Iterator[Finding]:
+    """What is brought is there once, from files that hold objects."""
+    names: set[str] = set()
+    for place, entry in every_extra(site):
+        if entry.name in names:
+            message, fix = f"{entry.name} is brought twice", "give this one another name"
+            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+        names.add(entry.name)
+        at = (*place, "name")
+        yield from _one_origin(entry.name, entry.manifests, entry.chart, at)
+        yield from _ends(place, entry)
+
+
+def extra_objects(site: Site) -> Iterator[Finding]:
+    """What is brought are objects that Foresite may apply, and none that is its own."""
+    for place, entry in every_extra(site):
+        kinds: set[str] = set()
+        whole = True
+        for file in files_of(entry, site.texts, place):
+            try:
+                items = [_Item(body, file, line) for body, line in read_objects(file.text)]
+            except ManifestError as error:
+                at = TextPlace(f"sites/{file.path}", error.line, error.column, file.named)
+                yield Finding(Code.FILE_CONTENT, at, str(error), error.fix)
+                whole = False
+                continue
+            if not items:
+                message = f"sites/{file.path} holds no Kubernetes object"
+                yield Finding(Code.FILE_CONTENT, file.named, message, "remove it, or write some")
+            for item in items:
+                group = str(item.body["apiVersion"]).rpartition("/")[0]
+                kinds |= {item.body["kind"], f"{item.body['kind']}.{group}"}
+                yield from _secret(item)
+                yield from _taken(item)
+                yield from _reach(site, entry, item, group)
+        for number, rule in enumerate(entry.rules if whole and kinds else ()):
+            if rule.kind not in kinds:
+                message = f"{entry.name} brings no {rule.kind}"
+                fix = "remove the rule, or correct its kind"
+                at_kind = (*place, "rules", number, "kind")
+                yield Finding(Code.EXTRA_RULE, at_kind, message, fix)
+
+
+def _secret(item: _Item) -> Iterator[Finding]:
+    if item.body["kind"] == "Secret" and item.body["apiVersion"] == "v1":
+        fix = "let someone else make the Secret, refer to it by name, and change what it held"
+        yield item.finding(Code.SECRET_IN_FILE, "is a Secret", fix)
+
+
+def _taken(item: _Item) -> Iterator[Finding]:
+    """The faults of an object that takes what is helm's or Foresite's, wherever it goes."""
+    notes = item.body["metadata"].get("annotations")
+    if isinstance(notes, dict) and HOOK in notes:
+        fix = "leave it out; where the chart needs what it does, choose a value that does without"
+        yield item.finding(Code.EXTRA_HOOK, f"is a hook of helm ({notes[HOOK]})", fix)
+    for key in _own_keys(item.body):
+        message = f"carries {key}, by which rules know what Foresite made"
+        yield item.finding(Code.EXTRA_REACH, message, "leave it out; Foresite adds its own labels")
+    if item.body["kind"] == "CustomResourceDefinition":
+        yield from _redefined(item.body, item)
+
+
+def _own_keys(body: Json) -> Iterator[str]:
+    """Labels and annotations of Foresite's domain, on an object or on the pods that it makes."""
+    rest: list[Any] = [body]
+    while rest:
+        value = rest.pop()
+        if isinstance(value, list):
+            rest += value
+        elif isinstance(value, dict):
+            metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
+            for keys in map(metadata.get, ("labels", "annotations")):
+                for key in keys if isinstance(keys, dict) else ():
+                    if is_own(str(key)):
+                        yield str(key)
+            rest += value.values()
+
+
+def _redefined(body: Json, item: _Item) -> Iterator[Finding]:
+    spec = body["spec"] if isinstance(body.get("spec"), dict) else {}
+    names = spec.get("names")
+    kind = names.get("kind") if isinstance(names, dict) else None
+    group = spec.get("group")
+    known = (each.rpartition("/") for each in store.kinds())
+    if any(name == kind and api.rpartition("/")[0] == group for api, _, name in known):
+        fix = "leave it out of what is brought: docs/prerequisites.md says who installs it"
+        yield item.finding(Code.EXTRA_REACH, f"redefines {kind}, which Foresite makes", fix)
+
+
+def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Finding]:
+    """An object stays on the cluster, and in the namespace, that the entry is for."""
+    metadata = item.body["metadata"]
+    namespace = metadata.get("namespace", "")
+    if entry.cluster == "management":
+        if namespace != site.name:
+            message = f"is in {namespace or 'no namespace'}, which other sites share"
+            fix = f"write namespace: {site.name}, or leave it out"
+            yield item.finding(Code.EXTRA_REACH, message, fix)
+    elif any(group == each or group.endswith(f".{each}") for each in MANAGED):
+        message = "is of the management cluster, and would do nothing in the site's own"
+        fix = f"write cluster: management for {entry.name}, and namespace: {site.name}"
+        yield item.finding(Code.EXTRA_REACH, message, fix)
+
+
+def _one_origin(
+    name: str, manifests: Sequence[str], chart: str | None, at: Path
+) -> Iterator[Finding]:
+    if bool(chart) == bool(manifests):
+        has = "manifests and a chart" if chart else "neither manifests nor a chart"
+        fix = "write a list of manifests or the folder of a chart, and not both"
+        yield Finding(Code.EXTRA_FILES, at, f"{name} has {has}", fix)
+
+
+def _ends(place: Path, entry: Extra) -> Iterator[Finding]:
+    """Each permission and each rule ends within two years."""
+    for name in ("allow", "rules"):
+        for number, each in enumerate(getattr(entry, name)):
+            yield from end_of(each.until, (*place, name, number, "until"))
+
+
+def charts(site: Site) -> Iterator[Finding]:
+    """What a chart's lock says of its files is true, and of this site's Kubernetes."""
+    network = site.file.cluster.pod_network
+    at = ("cluster", "pod_network")
+    if network.chart or network.manifests:
+        yield from _one_origin("the pod network", network.manifests, network.chart, at)
+    else:
+        fix = "add manifests: a file below sites/, or chart: a folder of foresite chart"
+        yield Finding(Code.MISSING_FIELD, at, "manifests is missing", fix)
+    for number, allowed in enumerate(network.allow):
+        yield from end_of(allowed.until, ("cluster", "pod_network", "allow", number, "until"))
+    if network.chart:
+        place: Path = ("cluster", "pod_network", "chart")
+        yield from _chart(site, network.chart, place)
+        file = Brought(network.file, site.texts.get(network.file, ""), place)
+        with suppress(ManifestError):  # the rules on files tell it
+            for body, line in read_objects(file.text):
+                yield from _taken(_Item(body, file, line))
+    for place, entry in every_extra(site):
+        if entry.chart:
+            yield from _chart(site, entry.chart, (*place, "chart"))
+
+
+def _chart(site: Site, folder: str, place: Path) -> Iterator[Finding]:
+    path = f"{folder}/{LOCK}"
+    if path not in site.texts:
+        return
+    document, problems = read_yaml(site.texts[path].encode(), f"sites/{path}")
+    lock, more = parse(ChartLock, document) if document else (None, [])
+    for each in (*problems, *more):
+        at = TextPlace(each.file, each.line, each.column, place)
+        yield Finding(each.code, at, each.message, each.fix)
+    if lock is None or problems or more:
+        return
+    again = f"foresite chart update {folder.rpartition('/')[2]} --version {lock.version}"
+    for name, digest in ((VALUES, lock.values), (RENDERED, lock.rendered)):
+        text = site.texts.get(f"{folder}/{name}")
+        if text is not None and digest != f"sha256:{hashlib.sha256(text.encode()).hexdigest()}":
+            message = f"sites/{folder}/{name} is not what the lock was written for"
+            fix = f"undo the change, or render again: {again}"
+            yield Finding(Code.CHART_LOCK, place, message, fix)
+    wanted = site.file.cluster.kubernetes.lstrip("v").rsplit(".", 1)[0]
+    if lock.kube_version.rsplit(".", 1)[0] != wanted:
+        message = f"it was rendered for Kubernetes {lock.kube_version}, the site has {wanted}"
+        fix = f"render again: {again} --kube-version {site.file.cluster.kubernetes.lstrip('v')}"
+        yield Finding(Code.CHART_LOCK, place, message, fix)

@@ -1,0 +1,181 @@
+"""What a team brings: each danger of a chart is told once, and Foresite's own objects keep all
+rules."""
+
+import copy
+import datetime
+from typing import Any
+
+import pytest
+
+from policies import Object
+from policies.exceptions import ExemptionError
+from policies.judge import Judgement, judge
+from policies.own import OwnRules
+from policies.pack.analyzer import Analyzer
+from policies.rules import RULES
+from policies.third_party import ADVICE, DANGER_OF, DANGERS, parties
+from schemas.kubernetes.manifests import read_manifests
+from tests.kit.charts import NETWORK
+from tests.kit.policy_objects import LABELS
+
+TODAY = datetime.date(2026, 11, 22)
+UNTIL = "2027-06-30"
+
+
+def labelled(body: dict[str, Any], component: str) -> Object:
+    body = copy.deepcopy(body)
+    body["metadata"]["labels"] = {**LABELS, "foresite.dev/component": component}
+    return Object("site", body)
+
+
+def chart(component: str = "extra-network") -> list[Object]:
+    return [labelled(each, component) for each in read_manifests(NETWORK)]
+
+
+def entry(*allow: dict[str, Any]) -> dict[str, Any]:
+    return {"extra": [{"name": "network", "allow": list(allow)}]}
+
+
+def allowed(found: Judgement) -> list[dict[str, Any]]:
+    """Permissions of all that is told."""
+    return [
+        {"danger": each.danger, "what": list(each.lines), "until": UNTIL}
+        for each in found.third.dangers
+    ]
+
+
+def judged(objects: list[Object], *allow: dict[str, Any]) -> Judgement:
+    return judge(objects, TODAY, (), RULES, parties(entry(*allow)))
+
+
+def test_every_rule_of_the_table_exists_and_means_one_thing() -> None:
+    names = {rule.name for rule in RULES}
+    assert {*DANGER_OF, *ADVICE} <= names
+    assert not ADVICE & DANGER_OF.keys()
+    assert sum(len(each["rules"]) for each in DANGERS.values()) == len(DANGER_OF)
+
+
+def test_a_chart_is_told_in_a_few_sentences() -> None:
+    as_ours = judge(chart(), TODAY).violations
+    found = judged(chart())
+    assert len(as_ours) > 30
+    assert found.violations == ()
+    assert [each.danger for each in found.third.dangers] == [
+        "host-access", "cluster-rights", "exposure", "images"
+    ]  # fmt: skip
+    host = found.third.dangers[0]
+    assert "extra-network brings 2 objects with access to their hosts" in host.message
+    assert "DaemonSet kube-system/cilium: " in host.message
+    assert "host-path /lib/modules, /var/run/network" in host.message
+    assert "capabilities-added NET_ADMIN, SYS_MODULE" in host.message
+    ((party, objects, rules),) = found.third.advice
+    assert (party.name, objects) == ("extra-network", 2) and "probes" in rules
+
+
+def test_what_is_allowed_is_told_no_more_until_its_last_day() -> None:
+    rows = allowed(judged(chart()))
+    assert judged(chart(), *rows).third.dangers == ()
+    assert judged(chart(), *rows).third.unused == ()
+    ended = judged(chart(), *({**each, "until": "2026-11-21"} for each in rows)).third
+    assert [each.danger for each in ended.dangers] == [each["danger"] for each in rows]
+    assert all(each.expired for each in ended.dangers)
+
+
+@pytest.mark.parametrize("what", ["container", "path", "capability", "object", "right"])
+def test_a_danger_that_an_update_brings_is_told_again_and_no_other(what: str) -> None:
+    rows = allowed(judged(chart()))
+    bodies = [copy.deepcopy(each.body) for each in chart()]
+    daemons = next(each for each in bodies if each["kind"] == "DaemonSet")
+    pod = daemons["spec"]["template"]["spec"]
+    if what == "container":
+        pod["containers"].append({"name": "b", "securityContext": {"privileged": True}})
+    elif what == "path":
+        pod["volumes"].append({"name": "etc", "hostPath": {"path": "/etc"}})
+    elif what == "capability":
+        pod["containers"][0]["securityContext"]["capabilities"]["add"].append("SYS_ADMIN")
+    elif what == "object":
+        bodies.append({**copy.deepcopy(daemons), "metadata": {"name": "n", "namespace": "a"}})
+    else:
+        role = next(each for each in bodies if each["kind"] == "ClusterRole")
+        role["rules"].append({"apiGroups": ["*"], "resources": ["*"], "verbs": ["escalate"]})
+    told = judged([labelled(each, "extra-network") for each in bodies], *rows).third.dangers
+    new = {
+        "container": "privileged *2", "path": "host-path /etc", "capability": "SYS_ADMIN",
+        "object": "DaemonSet a/n", "right": "roles-without-escalation",
+    }[what]  # fmt: skip
+    assert new in " ".join(each.message for each in told)
+    assert "/lib/modules" not in " ".join(each.message for each in told if what != "object")
+
+
+def test_what_is_allowed_and_not_there_any_more_is_told() -> None:
+    rows = allowed(judged(chart()))
+    (rest,) = ([each for each in chart() if each.kind != "DaemonSet"],)
+    unused = judged(rest, *rows).third.unused
+    assert any("DaemonSet kube-system/cilium" in line for _, line in unused)
+
+
+def test_objects_of_foresite_keep_every_rule() -> None:
+    mine = chart("machines")
+    alone = judge(mine, TODAY).violations
+    beside = judged([*mine, *chart()], *allowed(judged(chart()))).violations
+    assert len([each for each in beside if each.object in mine]) >= len(alone)
+
+
+def test_a_label_of_an_entry_that_is_not_in_the_file_excuses_nothing() -> None:
+    assert judged(chart("extra-other")).violations == judge(chart("extra-other"), TODAY).violations
+
+
+@pytest.mark.parametrize(
+    ("kind", "rule"), [("Secret", "secret-object"), ("ConfigMap", "secret-literal")]
+)
+def test_secrets_are_refused_whoever_brings_them(kind: str, rule: str) -> None:
+    data = {"password": "hunter" + "2hunter2"}
+    body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": "a", "namespace": "b"}}
+    found = judged([labelled({**body, "stringData": data, "data": data}, "extra-network")])
+    assert rule in {each.rule.name for each in found.violations}
+
+
+def test_a_webhook_that_holds_up_the_api_server_is_a_danger() -> None:
+    hook = {
+        "name": "a.example.com", "failurePolicy": "Fail", "timeoutSeconds": 30,
+        "rules": [{"apiGroups": ["*"], "apiVersions": ["*"], "operations": ["*"],
+                   "resources": ["*"]}],
+    }  # fmt: skip
+    body = {
+        "apiVersion": "admissionregistration.k8s.io/v1", "kind": "ValidatingWebhookConfiguration",
+        "metadata": {"name": "a"}, "webhooks": [hook],
+    }  # fmt: skip
+    (told,) = judged([labelled(body, "extra-network")]).third.dangers
+    assert told.danger == "admission" and "webhook-blocks" in told.message
+
+
+def test_a_pod_network_is_third_party_inside_its_config_map_alone() -> None:
+    text = {"manifests.yaml": NETWORK}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "data": text}
+    config = labelled({**body, "metadata": {"name": "a", "namespace": "b"}}, "pod-network")
+    config = config._replace(cluster="management")
+    known = parties({"cluster": {"pod_network": {"chart": "charts/network"}}})
+    found = judge([config], TODAY, (), RULES, known)
+    assert {each.danger for each in found.third.dangers} >= {"host-access", "cluster-rights"}
+    assert not [each for each in found.violations if each.rule.name in DANGER_OF]
+    # Without a chart and without permissions it is judged as before.
+    assert (
+        judge([config], TODAY).violations
+        == judge(
+            [config], TODAY, (), RULES, parties({"cluster": {"pod_network": {"manifests": "a"}}})
+        ).violations
+    )
+
+
+def test_the_pack_tells_the_same_dangers() -> None:
+    pack = Analyzer(RULES, OwnRules(), (), TODAY, parties(entry()))
+    objects = {str(number): each for number, each in enumerate(chart())}
+    answer = pack._judge(objects, RULES)
+    told = [each for each in answer.diagnostics if each.policyName in DANGERS]
+    assert [each.policyName for each in told] == [d.danger for d in judged(chart()).third.dangers]
+
+
+@pytest.mark.parametrize("allow", ["a", ["a"], [{"danger": "images", "until": "never"}]])
+def test_permissions_of_another_shape_are_refused(allow: object) -> None:
+    with pytest.raises(ExemptionError):
+        parties({"extra": [{"name": "network", "allow": allow}]})
