@@ -20,7 +20,6 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.load import Loaded, catalogue_of
 from schemas.model.primitives import Model
-from schemas.reading.host_list import EVERY_COLUMN
 from schemas.reading.typed_document import readable, value_at
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
@@ -114,8 +113,8 @@ class Origins:
         parts = {*re.split(r"[/.]", spot.name)}
         for host in self._site.hosts:
             if host.name in parts:
-                for name in EVERY_COLUMN:
-                    yield ("hosts", host.name, name), getattr(host, name)
+                for name in host.columns:
+                    yield ("hosts", host.name, name), host.cell(name)
         yield from _leaves(self._site.file, ())
         for path, each in _leaves(self._site.release, ("release",)):
             if isinstance(each, str) and len(each) > _LONG:
@@ -164,7 +163,7 @@ class Origins:
         while path and value_at(self._document, path) is None:
             path = path[:-1]  # a default stands nowhere: what it is a part of does
         field = f"{meaning.path} (default)" if meaning else ""
-        return Origin(self._document.file, *self._document.position(path), field)
+        return Origin(*self._document.place(path), field)
 
 
 def _bodies(component: str, site: Site) -> dict[str, Json]:

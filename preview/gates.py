@@ -1,8 +1,8 @@
 """Gates: losses, growth and whatever else a team wants acknowledged with a count.
 
 ``Foresite-Allow: remove=3`` on a line of its own in the pull request, or the flag, acknowledges
-losses; ``grow=3`` growth; ``reimage=50`` what ``--fail-on reimage>10%`` found, and so on. No count
-lets a site pass whose file is gone.
+losses; ``grow=3`` growth; ``region=12`` the sites that a region's file changes; ``reimage=50`` what
+``--fail-on reimage>10%`` found, and so on. No count lets a site pass whose file is gone.
 """
 
 import re
@@ -15,6 +15,7 @@ from schemas.model.nearest import nearest
 
 REMOVE = "remove"
 GROW = "grow"
+REGION = "region"
 VANISHED = "vanished"
 FORBIDDABLE = {
     "drain": (Impact.DRAIN, Impact.REBOOT),
@@ -26,7 +27,7 @@ FORBIDDABLE = {
 REFUSED = "refused"
 """One more value of ``--fail-on``: objects that are refused, at which `pulumi up` would stop."""
 NAMES = (*FORBIDDABLE, REFUSED)
-ALLOWABLE = (REMOVE, GROW, *(name for name in NAMES if name != REMOVE))
+ALLOWABLE = (REMOVE, GROW, REGION, *(name for name in NAMES if name != REMOVE))
 """What may be acknowledged, each with a count."""
 _OF_HOSTS = ("drain", "reimage", "remove")
 """Values of ``--fail-on`` that count hosts, so that a share of a site's may be given."""
@@ -95,6 +96,7 @@ def gates(
         *_vanished_sites(preview),
         *_losses(preview, allow.get(REMOVE, 0)),
         *_growth(preview, allow.get(GROW, 0)),
+        *_regions(preview, allow.get(REGION, 0)),
         *_forbidden(preview, allow, limits),
     )
 
@@ -138,6 +140,14 @@ def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
             f"{what}{more}: more than is usual, and {_who_allows(allow)}",
             _acknowledge(GROW, total),
         )
+
+
+def _regions(preview: Preview, allow: int) -> Iterator[Gate]:
+    """Sites that change by what another file than their own says, which few have before them."""
+    total = sum(each.touched for each in preview.regions)
+    if total > allow:
+        what = "; ".join(str(each) for each in preview.regions if each.touched)
+        yield Gate(REGION, f"{what}, and {_who_allows(allow)}", _acknowledge(REGION, total))
 
 
 def _describe_growth(site: str, growth: Growth) -> str:

@@ -17,6 +17,7 @@ from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from preview.forge import NO_FORGE, Forge
 from preview.packing import pack, unpack
+from preview.regions import RegionChange
 from schemas.model.problem import Problem
 
 
@@ -57,11 +58,10 @@ class Reason(NamedTuple):
 class HostVerdict(NamedTuple):
     """The verdict on one host: the worst of its reasons; ``reasons`` are indexes in the site's.
 
-    ``at_most``: of the hosts that share this verdict and its worst reason only so many are
-    concerned, and Git does not say which; to the others, or to so many of them as
-    ``rest_at_most`` says, happens ``rest``. ``together``: hosts with the same ``limit`` (a reason's
-    index) are concerned so many in all, as their verdicts are alternatives. ``zone`` and ``rack``
-    are where it stands.
+    ``at_most``: of the hosts with this verdict and its worst reason only so many are concerned, and
+    Git does not say which; to the others, or to ``rest_at_most`` of them, happens ``rest``.
+    ``together``: of hosts with the same ``limit`` (a reason's index) so many are concerned in all.
+    ``zone`` and ``rack`` are where it stands.
     """
 
     host: str
@@ -86,8 +86,7 @@ class HostVerdict(NamedTuple):
 class ObjectVerdict(NamedTuple):
     """One object that differs: what becomes of it, and the indexes of the reasons that say why.
 
-    Of the objects before and after only their names are kept, and the fields that differ: there may
-    be 100,000 of them, from other processes.
+    Only the names of objects are kept, and what differs: 100,000 come from other processes.
     """
 
     change: ObjectChange
@@ -112,8 +111,7 @@ class Swollen(NamedTuple):
 
 
 class Growth(NamedTuple):
-    """The growth of a site beyond the usual: objects on both sides, how many more these are where
-    that is too many (else 0), and objects that have grown too much."""
+    """Unusual growth: objects on both sides, how many too many, and those grown too much."""
 
     before: int
     after: int
@@ -138,7 +136,7 @@ class State(StrEnum):
     VANISHED = "vanished"
     """Its file is gone, and it was not decommissioned."""
     INVALID = "invalid"
-    """One side has problems, so nothing can be said."""
+    """One side has problems."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +149,7 @@ class SitePreview:
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
     users of the cache feel, ``services`` what other people and jobs do. ``growth`` is there where
     more grows than is usual. ``guaranteed`` are the accelerators of each model that teams are
-    guaranteed in all. ``installations`` are those of a new site.
+    guaranteed in all. ``installations`` are a new site's, ``regions`` the changed files behind it.
     """
 
     name: str
@@ -169,6 +167,7 @@ class SitePreview:
     growth: Growth | None = None
     guaranteed: tuple[tuple[str, int], ...] = ()
     installations: tuple[Installation, ...] = ()
+    regions: tuple[str, ...] = ()
 
     @cached_property
     def impact(self) -> Impact:
@@ -266,7 +265,7 @@ class Preview:
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
     differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
     are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told. ``forge`` leads to the files of both sides.
+    conditions was told. ``forge`` leads to the files, ``regions`` are those that differ.
     """
 
     base: str
@@ -279,6 +278,7 @@ class Preview:
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
     nodes: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+    regions: tuple[RegionChange, ...] = ()
     forge: Forge = NO_FORGE
 
     @property

@@ -28,7 +28,10 @@ from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.git import changed_files
+from preview.states.lock import FILE as LOCK
+from preview.states.lock import LockError, locked_source, locked_version
 from preview.states.nodes import NodesError, Seen
+from preview.states.regions import changed_regions, region_changes
 from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
@@ -63,8 +66,8 @@ class Ways(NamedTuple):
 
 class _Work(NamedTuple):
     """The input of the work: the files of both sides, the sites among which a clash may be, by
-    site the hosts whose BMC was another's, objects that another code made, and the last seen states
-    of nodes."""
+    site the hosts whose BMC was another's, objects that another code made, the last seen states
+    of nodes, and the regions' files that differ."""
 
     before: Tree
     after: Tree
@@ -72,6 +75,7 @@ class _Work(NamedTuple):
     owners: Mapping[str, Mapping[str, str]]
     made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
     nodes: Mapping[str, Seen] = MappingProxyType({})
+    regions: frozenset[str] = frozenset()
 
 
 def survey(
@@ -96,7 +100,8 @@ def survey(
     names = [name for name in reached if not wanted or name in set(wanted)]
     sites: list[SitePreview | None] = []
     if names:
-        work = _work(before, after, names, maker if code else None)._replace(nodes=dict(nodes))
+        work = _work(before, after, names, maker if code else None)
+        work = work._replace(nodes=dict(nodes), regions=changed_regions(before, after))
         one = partial(_site, work)
         sites = each(one, names) if each else [one(name) for name in names]
     return Preview(
@@ -104,6 +109,8 @@ def survey(
         head=after.label,
         sites_total=len(site_names(after)),
         entries=group_sites(list(_bound_problems(site for site in sites if site is not None))),
+        regions=region_changes((before, after), names, {s.name: s.regions for s in sites if s}),
+        code=", ".join(code[:3]) + (", …" if code[3:] else "") if maker else "",
         code_changed=() if maker else tuple(code),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
@@ -141,7 +148,9 @@ def _site(work: _Work, name: str) -> SitePreview | None:
     later = _load(work.after, name, work.suspects)
     earlier = _load(work.before, name, frozenset())
     if later and later.problems:
-        return SitePreview(name, State.INVALID, problems=_at_edits(work, earlier, later))
+        problems = _at_edits(work, earlier, later)
+        found = SitePreview(name, State.INVALID, problems=problems)
+        return replace(found, regions=_regions(work, (each.file for each in problems)))
     if earlier and earlier.problems:
         return SitePreview(name, State.INVALID, problems=_earlier(earlier.problems))
     old, new = sides = _input(earlier, work.before), _input(later, work.after)
@@ -154,8 +163,14 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         return None
     if problems := _refusals(change):
         return SitePreview(name, State.INVALID, problems=problems)
-    found = edits(old, new) if old and new else []
-    return judge(change, causes(change, found), work.owners.get(name, {}))
+    edited = edits(old, new) if old and new else []
+    judged = judge(change, causes(change, edited), work.owners.get(name, {}))
+    return replace(judged, regions=_regions(work, (each.cause.file for each in edited)))
+
+
+def _regions(work: _Work, files: Iterable[str]) -> tuple[str, ...]:
+    """The regions' files that differ, of the files with what a site's change comes from."""
+    return tuple(sorted(work.regions.intersection(files)))
 
 
 def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | None:
@@ -232,9 +247,17 @@ def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> I
 
 
 def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
-    """Foresite's own files that differ: objects may differ that the preview makes alike."""
+    """Foresite's own files that differ: objects may differ that the preview makes alike. Where an
+    installed Foresite is locked, its versions do. Raises LockError."""
     if before.commit is None:
         return []
+    old, new = locked_version(before), locked_version(after)
+    if old != new:
+        which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
+        return [f"{LOCK} ({which})"]
+    source = locked_source(before) if old else None
+    if source and source != locked_source(after):
+        raise LockError(f"its Foresite {old} is not the base's {old}", "lock another version")
     found = changed_files(before.root, before.commit, after.commit, CODE)
     made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]

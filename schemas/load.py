@@ -16,8 +16,11 @@ from schemas.model.nearest import nearest
 from schemas.model.problem import MAX_FINDINGS, Problem, first_problems
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
+from schemas.reading import regions
 from schemas.reading.catalogue import (
+    Catalogues,
     accelerator_catalogue,
+    catalogue_document,
     catalogue_of,
     hardware_catalogue,
     load_release,
@@ -105,7 +108,7 @@ def load(
     folder = root / "sites"
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})
-    files = {name: _read(folder, name) for name in near if has_site(folder, name)}
+    files = {name: _read(root, name) for name in near if has_site(folder, name)}
     between = clashes([*map(_footprint, files.values())]) if len(files) > 1 else {}
     return {
         name: _load(root, files[name], between.get(name, []))
@@ -120,7 +123,8 @@ def load_site(root: Folder, name: str) -> Loaded:
     return load(root, [name])[name]
 
 
-def _read(folder: Folder, name: str) -> _Files:
+def _read(root: Folder, name: str) -> _Files:
+    folder = root / "sites"
     shown = shorten(name, 200)  # a file's name may hold what no terminal should be sent
     file, hosts_file = f"sites/{shown}{SITE_FILE}", f"sites/{shown}{HOST_LIST}"
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
@@ -134,6 +138,8 @@ def _read(folder: Folder, name: str) -> _Files:
     else:
         document, found = _yaml(data, file)
         problems = [*found, *_literals(file, data)]
+        document, more = regions.with_region(root, document) if document else (None, [])
+        problems += more
     raw = read(folder, name + HOST_LIST)
     if not isinstance(raw, Refused):
         hosts, hosts_data = _host_list(raw, hosts_file), raw
@@ -176,7 +182,7 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         problems += _locate(cells[:MAX_FINDINGS], document, files)
         return Loaded(files.name, None, tuple(first_problems(merge_literals(problems))), None)
     file, more = _typed(SiteFile, document)
-    problems += more
+    problems += regions.own_problems(document, problems, more)
     findings = list(between)
     site, holes = None, True
     if file is not None:
@@ -189,7 +195,9 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
         findings += attempt(placeholders(file), holes=holes)
-    problems += _locate(findings[:MAX_FINDINGS], document, files)
+    placed = _locate(findings[:MAX_FINDINGS], document, files)
+    problems += (regions.mention(document, each) for each in placed)
+    problems += regions.misspelt_region(root, document)
     found, left = merge_literals(problems), len(findings[MAX_FINDINGS:])
     wrong = tuple(first_problems([e for e in found if not e.code.hint], left))
     hints = tuple(each for each in found if each.code.hint)
@@ -214,14 +222,14 @@ def _site(
     return site
 
 
-def _hardware(file: SiteFile, catalogue: Folder) -> Any:
+def _hardware(file: SiteFile, catalogue: Catalogues) -> Any:
     """The profiles that a site can name; a hole where they are not all known."""
     own: Any = getattr(file, "hardware", None)
     shared = hardware_catalogue(catalogue)
     return Hole() if own is None or shared.problems else {**shared.profiles, **own}
 
 
-def _models(file: SiteFile, catalogue: Folder) -> Any:
+def _models(file: SiteFile, catalogue: Catalogues) -> Any:
     """The accelerator models that a site can use; a hole where they are not all known."""
     shared = accelerator_catalogue(catalogue)
     settings: Any = getattr(file, "accelerators", None)
@@ -230,7 +238,7 @@ def _models(file: SiteFile, catalogue: Folder) -> Any:
 
 
 def _release(
-    name: str, catalogue: Folder, findings: list[Finding], problems: list[Problem]
+    name: str, catalogue: Catalogues, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
     release, faults = load_release(name, catalogue)
@@ -244,7 +252,8 @@ def _release(
     problems += faults
     if release is not None and not faults:
         if release.release != name:
-            message = f"schemas/catalogue/releases/{name}.yaml says release: {release.release}"
+            file = catalogue_document(f"releases/{name}.yaml", (), catalogue)
+            message = f"{file.file if file else name} says release: {release.release}"
             fix = "make the name in the file equal to the file's"
             findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         fix = "name a release whose parts go together, or correct the release"
@@ -271,6 +280,7 @@ def _locate(findings: list[Finding], document: Document | None, files: _Files) -
         elif isinstance(at, TextPlace):
             path = readable(document, at.named) if document else ""
             yield Problem(at.file, at.line, at.column, each.code, path, "", *said)
-        elif document is not None:
+        elif document is not None and not regions.is_idle(document, at, each.code):
             found = place(document, at, each.code, *said, key=each.key)
-            yield replace(found, also=tuple(places(document, each.also, key=each.key)))
+            also = tuple(places(document, each.also, key=each.key))
+            yield regions.name_both(document, at, replace(found, also=also))

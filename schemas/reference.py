@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.model.codes import Code
+from schemas.model.region import BUNDLED, KEYS, Bundles
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import EVERY_COLUMN
 from schemas.reading.typed_document import schema_at
@@ -21,6 +22,10 @@ PROBLEMS_TEXT = (
 SITE_FILE_TEXT = (
     "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An "
     "editor with a YAML language server completes and checks it ([editor.md](editor.md))."
+)
+REGION_TEXT = (
+    "`regions/<region>.yaml` says what the sites of a region have alike: these keys of a site file "
+    "and no other ones. A key that a site writes replaces the whole value ([regions](regions.md))."
 )
 HOST_LIST_TEXT = (
     "`sites/<site>.hosts.csv`: a header, then a line a host, without quotes. Columns may stand in "
@@ -60,27 +65,20 @@ def site_file() -> str:
     ]
     schema = SiteFile.model_json_schema()
     for title, path, node in _sections(schema):
-        text = " ".join(str(node.get("description", "")).split())
+        text = _about(schema, path)
         lines += [f"## {title}", "", *([text, ""] if path else [])]
         lines += ["| field | value | default | meaning |", "|---|---|---|---|"]
         required = set(node.get("required", ()))
         for name in node["properties"]:
             lines.append(_row(name, schema_at(schema, (*path, name)), name in required))
         lines.append("")
+    keys = [f"| `{'.'.join(key)}` | {_about(schema, key)} |" for key in KEYS]
+    bundles = Bundles.model_json_schema()
+    keys += [f"| `bundles.{kind}` | {_about(bundles, (kind,))} |" for kind in BUNDLED]
     columns = [f"| `{name}` | {c.meaning} | `{c.example}` |" for name, c in EVERY_COLUMN.items()]
-    return "\n".join(
-        [
-            *lines,
-            "# The host list",
-            "",
-            HOST_LIST_TEXT,
-            "",
-            "| column | value | example |",
-            "|---|---|---|",
-            *columns,
-            "",
-        ]
-    )
+    lines += ["# The region", "", REGION_TEXT, "", "| key | meaning |", "|---|---|", *keys, ""]
+    lines += ["# The host list", "", HOST_LIST_TEXT, "", "| column | value | example |"]
+    return "\n".join([*lines, "|---|---|---|", *columns, ""])
 
 
 def _sections(
@@ -97,9 +95,13 @@ def _sections(
             inner = (*inner, 0)
         elif isinstance(child.get("additionalProperties"), dict) or "patternProperties" in child:
             inner = (*inner, "<name>")
-        if path[:1] == ("pools",) and name == "first_boot":
+        if path[:1] == ("pools",) and name in ("first_boot", "kubelet", "host_settings"):
             continue  # the same as the site's own
         yield from _sections(schema, inner)
+
+
+def _about(schema: dict[str, Any], path: tuple[str | int, ...]) -> str:
+    return " ".join(str(schema_at(schema, path).get("description", "")).split())
 
 
 def _title(path: tuple[str | int, ...]) -> str:

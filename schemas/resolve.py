@@ -16,9 +16,10 @@ from schemas.facts.site import Site
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
-from schemas.reading.catalogue import CATALOGUE, catalogue_document
+from schemas.reading import host_list
+from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
-from schemas.reading.tree import Folder
+from schemas.reading.regions import naming, replaced
 from schemas.reading.yaml_reader import Document
 
 
@@ -26,6 +27,7 @@ class Origin(StrEnum):
     """The origin of a value."""
 
     SITE_FILE = "site file"
+    REGION = "region"
     HOST_LIST = "host list"
     PROFILE = "hardware profile"
     RELEASE = "release"
@@ -37,7 +39,8 @@ class Origin(StrEnum):
 class Meaning:
     """The value at a path. ``place`` is file:line:column where a file gives it. ``change`` makes
     the site with another value there; None where the value follows from others. ``others`` are
-    values that would fit, where the site knows them."""
+    values that would fit, where the site knows them. ``replaces`` is where the region says another
+    value, which does not hold; ``by`` is where the site names its region, or the bundle."""
 
     path: str
     value: Any
@@ -46,6 +49,8 @@ class Meaning:
     place: str
     change: Callable[[Any], Site] | None
     others: tuple[Any, ...] = ()
+    replaces: str = ""
+    by: str = ""
 
 
 class UnknownPathError(Exception):
@@ -66,7 +71,11 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site, document: Document, hosts_text: str, path: str, catalogue: Folder = CATALOGUE
+    site: Site,
+    document: Document,
+    hosts_text: str,
+    path: str,
+    catalogue: Catalogues = BUILT_IN,
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
@@ -82,7 +91,7 @@ def resolve(
 class _Walk:
     """One walk along a path: what is underfoot, and how to put another value there."""
 
-    def __init__(self, site: Site, document: Document, path: str, catalogue: Folder) -> None:
+    def __init__(self, site: Site, document: Document, path: str, catalogue: Catalogues) -> None:
         self.site, self.path, self.catalogue = site, path, catalogue
         self.document: Document | None = document
         self.origin, self.description = Origin.SITE_FILE, "The site."
@@ -101,9 +110,12 @@ class _Walk:
             self._step(step)
         description = " ".join(self.description.split())
         change, others = self._alternatives()
-        return Meaning(
-            self.path, self.value, description, self.origin, self._place(), change, others
-        )
+        by, replaces = "", ""
+        if self.document is not None and self.origin is Origin.SITE_FILE:
+            by, replaces = naming(self.document, self.at), replaced(self.document, self.at)
+        origin = Origin.REGION if by else self.origin
+        found = (description, origin, self._place(), change, others, replaces, by)
+        return Meaning(self.path, self.value, *found)
 
     def _next(self, steps: list[str]) -> str:
         """Take the next step; a key of a map may have dots (``v1.34.3``), so the longest fits."""
@@ -157,14 +169,13 @@ class _Walk:
 
         return change
 
-    def _catalogue_file(self, name: str) -> Document | None:
-        return catalogue_document(name, self.catalogue)
+    def _catalogue_file(self, name: str, *entry: str) -> Document | None:
+        return catalogue_document(name, entry, self.catalogue)
 
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
             return ""
-        line, column = self.document.position(self.at)
-        return f"{self.document.file}:{line}:{column}"
+        return ":".join(map(str, self.document.place(self.at)))
 
     def _enter(self) -> None:
         """Go from a name to what it names, where the walk goes on behind it."""
@@ -179,7 +190,7 @@ class _Walk:
             own = name in self.site.file.hardware
             self.origin, self.at = Origin.PROFILE, ("hardware", name)
             if not own:
-                self.document = self._catalogue_file("hardware.yaml")
+                self.document = self._catalogue_file("hardware.yaml", "hardware", name)
             site = self.site
             self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
 
@@ -268,22 +279,25 @@ def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
     lines = text.split("\n")
     header = lines[0].rstrip("\r").split(",")
     columns = [name for name in EVERY_COLUMN if name in COLUMNS or name in header]
+    columns += filter(host_list.is_further, header)
     column = _known_name(steps[2] if len(steps) > 2 else "name", columns, path)
     if len(steps) > 3:
         raise UnknownPathError(f"{column} of a host is a value; nothing is below it")
     at = cell_column(lines[host.line - 1], header, column)
     place = f"sites/{site.name}.hosts.csv:{host.line}:{at}"
-    meaning = f"{column} of a host: {EVERY_COLUMN[column].meaning}."
+    meaning = f"{column} of a host: {host_list.column_of(column).meaning}."
     known = {
         "pool": [pool.name for pool in site.file.pools],
         "zone": [zone.name for zone in site.file.zones],
         "root_disk": ["serial_number=other"],
     }
-    value = getattr(host, column)
+    value = host.cell(column)
     others = tuple(each for each in known.get(column, ()) if each != value)
 
     def change(value: Any) -> Site:
-        other: Host = host._replace(**{column: value})
+        more = {**dict(host.more), column: value}
+        new = {"more": tuple(more.items())} if host_list.is_further(column) else {column: value}
+        other: Host = host._replace(**new)
         return replace(site, hosts=tuple(other if h is host else h for h in site.hosts))
 
     return Meaning(path, value, meaning, Origin.HOST_LIST, place, change, others)

@@ -98,8 +98,8 @@ def run_screen(request: Request, *command: str) -> str:
     """The output of a command in a repository with the request's edit."""
     with tempfile.TemporaryDirectory(prefix="foresite-screen-") as name:
         root = Path(name)
-        shutil.copytree(ROOT / "sites", root / "sites")
-        shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
+        for folder in ("sites", "regions", "schemas/catalogue"):
+            shutil.copytree(ROOT / folder, root / folder)
         for arguments in (("init", "-q", "-b", "main", "."), ("add", "-A"), ("commit", "-qm", "0")):
             subprocess.run(["git", *arguments], cwd=root, env=_environment(), check=True)
         request.edit(root)

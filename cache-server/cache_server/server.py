@@ -16,7 +16,7 @@ from cache_server.health import Health
 from cache_server.metrics import Metrics
 from cache_server.refusals import StartError
 from cache_server.review import Reviewer
-from cache_server.service import Parts, Service
+from cache_server.service import Service
 from cache_server.settings import Settings
 from cache_server.store import Store
 from cache_server.tokens import Policy, Tokens
@@ -38,12 +38,11 @@ async def serve(settings: Settings) -> bool:
     metrics = Metrics()
     store = Store(settings.data, settings.capacity, metrics)
     try:
-        async with _parts(settings, store, metrics) as parts:
-            service = Service(parts)
+        async with _service(settings, store, metrics) as service:
             configuration = Configuration(settings.config, service, store, metrics)
             configuration.start()
-            await parts.health.look()
-            async with _beside(settings, parts, configuration):
+            await service.health.look()
+            async with _beside(settings, service, configuration):
                 await _listen(settings, service, store)
     finally:
         await store.close()
@@ -51,28 +50,28 @@ async def serve(settings: Settings) -> bool:
 
 
 @contextlib.asynccontextmanager
-async def _parts(settings: Settings, store: Store, metrics: Metrics) -> AsyncIterator[Parts]:
+async def _service(settings: Settings, store: Store, metrics: Metrics) -> AsyncIterator[Service]:
     reviewer = Reviewer(settings.api, settings.audience)
     policy = Policy(settings.audience, settings.review_seconds, settings.refused_seconds)
     tokens = Tokens(reviewer, policy, metrics)
     uploads = Uploads(store, settings.max_object_bytes, settings.max_uploads, settings.idle_seconds)
     metrics.capacity.set(settings.capacity)
     try:
-        yield Parts(store, uploads, tokens, Health(store.probe), metrics)
+        yield Service(store, uploads, tokens, Health(store.probe), metrics)
     finally:
         await reviewer.close()
 
 
 @contextlib.asynccontextmanager
 async def _beside(
-    settings: Settings, parts: Parts, configuration: Configuration
+    settings: Settings, service: Service, configuration: Configuration
 ) -> AsyncIterator[None]:
     """The background tasks beside requests, until the block is left."""
     tasks = [
         asyncio.create_task(_repeat(configuration.follow, settings.reload_seconds)),
-        asyncio.create_task(_repeat(parts.store.flush, _FLUSH_SECONDS)),
-        asyncio.create_task(_repeat(parts.health.look, _HEALTH_SECONDS)),
-        asyncio.create_task(_repeat(parts.store.clean, None)),
+        asyncio.create_task(_repeat(service.store.flush, _FLUSH_SECONDS)),
+        asyncio.create_task(_repeat(service.health.look, _HEALTH_SECONDS)),
+        asyncio.create_task(_repeat(service.store.clean, None)),
     ]
     try:
         yield

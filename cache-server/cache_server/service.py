@@ -5,7 +5,7 @@ import logging
 import sqlite3
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 
 from aiohttp import hdrs, web
@@ -34,38 +34,29 @@ _PARTIAL = (
 """Headers that ask for something else than the whole object."""
 
 
-@dataclass(frozen=True, slots=True)
-class Parts:
-    """The parts of the service."""
+@dataclass(slots=True)
+class Service:
+    """Answers requests. ``buckets`` is what the configuration says now, ``under_way`` are requests
+    whose answers are not sent."""
 
     store: Store
     uploads: Uploads
     tokens: Tokens
     health: Health
     metrics: metrics.Metrics
-
-
-class Service:
-    """Answers requests. ``buckets`` is what the configuration says now."""
-
-    def __init__(self, parts: Parts) -> None:
-        self._parts = parts
-        self._store = parts.store
-        self.metrics = parts.metrics
-        self.buckets: Buckets = {}
-        self.under_way = 0
-        """Requests whose answers are not sent."""
-        self._ending = False
-        self._refusals = RefusalLog()
+    buckets: Buckets = field(default_factory=dict)
+    under_way: int = 0
+    _ending: bool = False
+    _refusals: RefusalLog = field(default_factory=RefusalLog)
 
     def mark_damaged(self) -> None:
         """The index is broken: nothing works any more until the server starts again."""
-        self._parts.health.broken = True
+        self.health.broken = True
 
     def end(self) -> None:
         """Tell whoever asks to go elsewhere from now on."""
         self._ending = True
-        self._parts.health.ending = True
+        self.health.ending = True
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
         """Answer one request; the text of an answer never holds anything of a token."""
@@ -117,19 +108,19 @@ class Service:
             # That this is answered is all that it says.
             return web.Response(text="ok\n")
         if path == "/healthz":
-            reason = self._parts.health.failing()
+            reason = self.health.failing()
             if reason is not None:
                 raise unavailable(reason)
             return web.Response(text="ok\n")
         return await self._show_metrics()
 
     async def _show_metrics(self) -> web.Response:
-        usage = await self._store.usage()
+        usage = await self.store.usage()
         self.metrics.show_buckets(self.buckets, usage)
-        self.metrics.reserved.set(self._store.reserved_bytes())
+        self.metrics.reserved.set(self.store.reserved_bytes())
         # A thousand buckets make a text that takes a while.
         loop = asyncio.get_running_loop()
-        text = await loop.run_in_executor(self._store.readers, self.metrics.text)
+        text = await loop.run_in_executor(self.store.readers, self.metrics.text)
         return web.Response(body=text, headers={"Content-Type": metrics.CONTENT_TYPE})
 
     async def _object(self, request: web.BaseRequest, found: Target) -> web.StreamResponse:
@@ -137,7 +128,7 @@ class Service:
         bucket = await self._admit(request, found.bucket)
         if request.method in _READS:
             return await self._read(request, found)
-        size = await self._parts.uploads.take(request, bucket, found)
+        size = await self.uploads.take(request, bucket, found)
         self.metrics.received.labels(bucket.name).inc(size)
         return web.Response(status=HTTPStatus.CREATED)
 
@@ -164,14 +155,14 @@ class Service:
         if scheme.lower() != "bearer" or not token:
             raise unauthorized_refusal("a bearer token is needed")
         try:
-            return await self._parts.tokens.namespace(token)
+            return await self.tokens.namespace(token)
         except Unavailable as error:
             raise unavailable("the token cannot be checked now") from error
 
     async def _read(self, request: web.BaseRequest, wanted: Target) -> web.StreamResponse:
         gets, headers = request.method == "GET", request.headers
         whole = gets and not any(name in headers for name in _PARTIAL)
-        found = await self._store.find(wanted.key, whole)
+        found = await self.store.find(wanted.key, whole)
         if gets:
             counter = self.metrics.misses if found is None else self.metrics.hits
             counter.labels(wanted.bucket).inc()

@@ -1,32 +1,28 @@
-"""BareMetalHosts and their addresses: one object a host, one IPPool a site.
+"""BareMetalHosts: one object a host.
 
 A host is owned up to what a person knows of it. What the Metal3 provider writes once a Machine
 takes the host (image, user data, power) is its own.
 """
 
 import functools
-from ipaddress import IPv4Network
-from pathlib import Path
+import json
 from typing import NamedTuple
 
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
-    CLUSTER_LABEL,
     COMPONENT,
     FAILURE_DOMAIN_LABEL,
+    MAC_ANNOTATION,
     METAL3_API,
     POOL_LABEL,
     RACK_LABEL,
     SERIAL_ANNOTATION,
     ZONE_LABEL,
-    metadata,
 )
 from components.making.manifest import Json, Manifest, annotate, labels, prune
-from components.making.template import filled
-from schemas.facts.addresses import host_ranges
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
-from schemas.model.hardware import BmcProtocol, HardwareProfile, RootDisk
+from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
 from schemas.reading.host_list import Host
 
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
@@ -45,6 +41,8 @@ class _Hardware(NamedTuple):
     insecure: bool
     boot_mode: str
     disk: RootDisk
+    raid: str | None
+    arch: Arch
 
     @classmethod
     def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
@@ -57,7 +55,15 @@ class _Hardware(NamedTuple):
             insecure=not profile.bmc.verify_certificate,
             boot_mode=profile.boot_mode.value,
             disk=profile.root_disk,
+            raid=_raid(profile),
+            arch=profile.arch,
         )
+
+
+def _raid(profile: HardwareProfile) -> str | None:
+    """The ``raid`` of a host as JSON, by which hosts are kept; an empty list deletes volumes."""
+    said = profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
+    return json.dumps({"raid": {"hardwareRAIDVolumes": said["raid"]}}) if said else None
 
 
 def hosts(site: Site) -> list[Manifest]:
@@ -76,12 +82,14 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
     spec = {
         "online": True,
         "bmc": {
-            "address": f"{hardware.scheme}://{host.bmc}{hardware.path}",
+            "address": f"{hardware.scheme}://{host.bmc}{'' if '/' in host.bmc else hardware.path}",
             "credentialsName": bmc_secret(host.name, hardware.credentials),
             "disableCertificateVerification": hardware.insecure,
         },
         "bootMACAddress": host.mac,
         **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
+        **(json.loads(hardware.raid) if hardware.raid else {}),
+        **({"architecture": "aarch64"} if hardware.arch is Arch.ARM64 else {}),
     }
     body = {**_identity(namespace, host), "spec": spec}
     return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
@@ -104,6 +112,7 @@ def _identity(namespace: str, host: Host) -> Json:
             BOOT_MAC_ANNOTATION: host.mac,
             SERIAL_ANNOTATION: host.serial,
             **_guards(),
+            **{MAC_ANNOTATION + name[4:]: mac for name, mac in host.more if name[:4] == "mac_"},
         },
     }
     return {"apiVersion": METAL3_API, "kind": "BareMetalHost", "metadata": found}
@@ -121,33 +130,3 @@ def _guards() -> dict[str, str]:
 def _boot(mode: str, disk: RootDisk | str) -> Json:
     hints = (RootDisk.parse(disk) if isinstance(disk, str) else disk).hints
     return prune({"bootMode": mode, "rootDeviceHints": hints})
-
-
-def addresses(site: Site) -> Manifest:
-    """The IPPool that gives each host the address of its line.
-
-    A claim is named <host>-<pool> where the Metal3 provider runs with
-    --enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the
-    range that holds the address (Metal3 IPAM 1.13, ippool_manager.go). Ranges never hold an
-    address of something else, so a provider without the flag cannot give it to a machine. They do
-    not follow the host list: IPAM's webhook refuses ranges without an address that is in use.
-    """
-    ranges = [
-        {
-            "start": str(first),
-            "end": str(last),
-            "subnet": zone.network,
-            "prefix": IPv4Network(zone.network).prefixlen,
-            "gateway": zone.gateway,
-        }
-        for zone in site.file.zones
-        for first, last in host_ranges(site, zone)
-    ]
-    (body,) = filled(
-        Path(__file__).with_name("addresses.yaml"),
-        metadata=metadata(site, site.name, **{CLUSTER_LABEL: site.name}),
-        site=site.name,
-        ranges=ranges,
-        addresses={f"{host.name}-{site.name}": host.ip for host in site.hosts},
-    )
-    return Manifest("IPPool", body, protect=True)

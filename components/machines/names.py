@@ -24,6 +24,8 @@ ZONE_LABEL = "foresite.dev/zone"
 RACK_LABEL = "foresite.dev/rack"
 """On BareMetalHosts; the bootstrap configuration gives zone and rack on to the node."""
 BOOT_MAC_ANNOTATION = "foresite.dev/boot-mac"
+MAC_ANNOTATION = "foresite.dev/mac-"
+"""And the name of a NIC that does not boot."""
 SERIAL_ANNOTATION = "foresite.dev/serial"
 
 

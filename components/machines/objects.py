@@ -2,14 +2,16 @@
 
 Owns the cluster itself and puts the parts together: the control plane (controlplane.py), worker
 pools (workers.py), templates that both are made from (templates.py, bootstrap.py), health checks
-(health.py), hosts and addresses (hosts.py). Does not own what runs on the cluster.
+(health.py), hosts (hosts.py), addresses (addresses.py). Does not own what runs on the cluster.
 """
 
 from pathlib import Path
 
+from components.machines.addresses import address_pools
 from components.machines.controlplane import control_plane
+from components.machines.firmware import firmware
 from components.machines.health import health_checks
-from components.machines.hosts import addresses, hosts
+from components.machines.hosts import hosts
 from components.machines.names import metadata
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
@@ -25,10 +27,11 @@ def objects(site: Site) -> list[Manifest]:
         namespace(site),
         *clusters(site),
         *worker_version_guard(site),
-        addresses(site),
+        *address_pools(site),
         *control_plane(site),
         *workers(site),
         *health_checks(site),
+        *firmware(site),
     ]
     return [*annotate(others), *hosts(site)]
 
@@ -55,8 +58,8 @@ def clusters(site: Site) -> list[Manifest]:
         site=site.name,
         endpoint=file.endpoint,
         port=file.port,
-        pods=file.pods,
-        services=file.services,
+        pods=[each for each in (file.pods, file.pods6) if each],
+        services=[each for each in (file.services, file.services6) if each],
         zones=[{"name": zone.name, "controlPlane": zone.name in used} for zone in site.file.zones],
     )
     return [Manifest(each["kind"], each, protect=True) for each in bodies]

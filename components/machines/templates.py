@@ -8,6 +8,7 @@ Old ones are kept, because old MachineSets refer to them until a rollout is over
 from pathlib import Path
 
 from components.machines.names import CLUSTER_LABEL, POOL_LABEL, ZONE_LABEL, metadata
+from components.machines.network_data import addresses_to_metadata, network_data
 from components.making.manifest import Manifest, hash_name
 from components.making.template import filled
 from schemas.facts.site import Site
@@ -35,8 +36,12 @@ def machine_template(site: Site, pool: Pool, data: Manifest, zone: str | None = 
 
 def data_template(site: Site, pool: Pool) -> Manifest:
     """How a pool's hosts learn their name, zone, rack and address."""
-    dns = list(site.first_boot(pool).dns)
-    (body,) = filled(_FOLDER / "data_template.yaml", site=site.name, dns=dns)
+    (body,) = filled(
+        _FOLDER / "data_template.yaml",
+        site=site.name,
+        addresses=addresses_to_metadata(site, pool),
+        network=network_data(site, pool),
+    )
     name = hash_name(pool.name, body["spec"])
     body["metadata"] = metadata(site, name, **{CLUSTER_LABEL: site.name})
     return Manifest(f"Metal3DataTemplate/{pool.name}", body, keep=True)

@@ -5,6 +5,7 @@ Both sides of this are plain data; the schemas are those of the real API server 
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from components.making.architecture import wrong_images
 from components.making.manifest import CRD, Manifest, Spot
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import brought_kinds, check_object
@@ -32,6 +33,7 @@ def object_problems(
         *_invalid(file, every, there),
         *_duplicates(file, every),
         *_intruders(file, every, there),
+        *wrong_images(site, every),
     ]
 
 

@@ -128,7 +128,8 @@ def _network_policy(site: Site, team: Team, namespace: str) -> Manifest:
     allowed: list[Json] = [{"namespaceSelector": of_team(team)}, {"namespaceSelector": nobodys}]
     if rdma_of(site, team) is Rdma.HOST_NETWORK:
         # Pods on the host's network, such as workers, connect from an address of their host.
-        allowed += [{"ipBlock": {"cidr": str(zone.network)}} for zone in site.file.zones]
+        networks = [each for zone in site.file.zones for each in (zone.network, zone.network6)]
+        allowed += [{"ipBlock": {"cidr": each}} for each in networks if each]
     api, named = "networking.k8s.io/v1", metadata(site, "teams", namespace)
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": allowed}]}
     return site_object(f"NetworkPolicy/{namespace}", api, named, spec=spec)

@@ -3,6 +3,7 @@
 import argparse
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,12 +11,14 @@ from components.making.manifest import Manifest
 from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, repository, show, show_text
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show, show_text, version
 from foresite.judged import Advice, Judged, judge_site, place_problems
+from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
 from schemas.model.problem import Problem, first_problems, number_of
+from schemas.reading.regions import region_problems
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""
@@ -50,7 +53,8 @@ def run(options: argparse.Namespace) -> int:
     every = (
         each for name, one in loaded.items() for each in findings(one, examined.get(name), root)
     )
-    problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
+    of_regions = [] if options.sites else region_problems(root)
+    problems = list(told_once([*of_regions, *every]))
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
     scope = Scope.of(loaded, examined)
@@ -70,6 +74,16 @@ def run(options: argparse.Namespace) -> int:
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
         show_text(as_text(loaded, problems, lines))
     return FOUND if problems else OK
+
+
+def told_once(problems: Iterable[Problem]) -> Iterator[Problem]:
+    """Problems without repetition: a file that sites share, such as their region's, has its faults
+    once, with the places of all sites that have them."""
+    same: dict[Problem, list[str]] = {}
+    for each in problems:
+        same.setdefault(replace(each, also=()), []).extend(each.also)
+    for each, also in same.items():
+        yield replace(each, also=tuple(dict.fromkeys(also)))
 
 
 def _annotate(form: str, found: Iterable[Problem], advice: Iterable[Advice]) -> None:
@@ -107,7 +121,10 @@ def _expressions(policy: Manifest) -> int:
 
 
 def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Problem]:
-    """The problems of a site: of its files, or else of the objects that come of them."""
+    """The problems of a site: of its files, or else of the objects that come of them; and of the
+    version of Foresite that the repository locks."""
+    if locked := lock_problems(root, version()):
+        return [*locked, *loaded.problems]
     if examined is None:
         return list(loaded.problems)
     return place_problems(loaded, examined.refused, examined.judged, root)
@@ -158,6 +175,7 @@ def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any)
 
 def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem]) -> None:
     """Print the problems that keep a command from its work."""
+    problems = list(told_once(problems))
     if form == "json":
         show(as_json(loaded, problems))
     else:
@@ -179,7 +197,9 @@ def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
     """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
-        lines = ", ".join(other.split(":")[1] for other in each.also)
+        others = ((other.split(":")[0], other.split(":")[1]) for other in each.also)
+        said = (line if file == each.file else f"{file}:{line}" for file, line in others)
+        lines = ", ".join(said)
         more = f" (also lines {lines})" if lines else ""
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}{more}; {each.fix}"
 

@@ -132,6 +132,8 @@ def _as_json(meaning: Meaning, found: Carriers | None, origins: dict[str, str], 
             "description": meaning.description,
             "origin": meaning.origin.value,
             "place": meaning.place,
+            "by": meaning.by or None,
+            "replaces": meaning.replaces or None,
             "objects": {
                 component: [m.title for m in manifests]
                 for component, manifests in found.objects.items()
@@ -153,6 +155,8 @@ def _as_text(meaning: Meaning, found: Carriers | None, *, is_map: bool) -> str:
         f"  what: {meaning.description}",
         f"  from: {meaning.origin.value}{where}",
     ]
+    lines += [f"  by:   {meaning.by}"] if meaning.by else []
+    lines += [f"  not:  region, {meaning.replaces} (replaced)"] if meaning.replaces else []
     return "\n".join([*lines, *_carrier_lines(found), *([""] if is_map else ())])
 
 

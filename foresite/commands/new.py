@@ -13,12 +13,14 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from foresite import PARTS
 from foresite.command import OK, UsageError, repository, show
 from schemas.kubernetes.masking import shorten
 from schemas.load import load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
+from schemas.reading.document import Document
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.typed_document import TODO, schema_at
 
@@ -45,14 +47,25 @@ def run(options: argparse.Namespace) -> int:
     known = site_names(root)
     if site in known:
         raise UsageError(f"there is a site {site} already; choose another name")
-    if other not in known:
-        raise UsageError(f"there is no site {shorten(other)}; known: {', '.join(known) or 'none'}")
-    if any(each.code is not Code.TODO_LEFT for each in load_site(root, other).problems):
+    examples = [each for each in site_names(PARTS) if each not in known]
+    if other not in (*known, *examples):
+        listed = f"{', '.join(known) or 'none'}; examples: {', '.join(examples) or 'none'}"
+        raise UsageError(f"there is no site {shorten(other)}; known: {listed}")
+    home = root if other in known else PARTS
+    loaded = load_site(home, other)
+    if any(each.code is not Code.TODO_LEFT for each in loaded.problems):
         raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
-    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(root, site, other)}
-    _write(root / "sites", texts)
-    _report(options, [f"sites/{name}" for name in sorted(texts)], root, site)
+    texts = {f"sites/{site}.hosts.csv": header, f"sites/{site}.yaml": _like(home, site, other)}
+    if home != root and loaded.site is not None:  # the files that an example names come along
+        named = [
+            f"regions/{loaded.site.file.region}.yaml",
+            *(f"sites/{k}" for k in loaded.site.texts),
+        ]
+        brought = (each for each in named if (home / each).exists() and not (root / each).exists())
+        texts |= {each: (home / each).read_text("utf-8") for each in brought}
+    _write(root, texts)
+    _report(options, sorted(texts), root, site)
     return OK
 
 
@@ -67,9 +80,13 @@ def _like(root: Path, site: str, other: str) -> str:
     data["site"] = site
     if "decommission" in data:
         data["decommission"] = _DROP  # a new site does not end
-    schema = SiteFile.model_json_schema()
+    schema, document = SiteFile.model_json_schema(), load_site(root, other).document
     for path in OWN:
+        _leave_to_region(data, path, document)
         _mark(data, path, (), schema)
+    for section, value in data.items():
+        if isinstance(value, dict) and value and set(map(str, value.values())) == {_DROP}:
+            data[section] = _DROP
     stream = io.StringIO()
     yaml.dump(data, stream)
     return _DROPPED.sub("", stream.getvalue())
@@ -77,6 +94,13 @@ def _like(root: Path, site: str, other: str) -> str:
 
 def _null(representer: Any, _: None) -> Any:
     return representer.represent_scalar("tag:yaml.org,2002:null", "null")
+
+
+def _leave_to_region(data: Any, path: tuple[str, ...], document: Document | None) -> None:
+    """Leave out a value of the other site's own, in place of which the region says one."""
+    key = path[:2]
+    if document is not None and key in document.replaced:
+        data[key[0]][key[1]] = _DROP
 
 
 def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:
@@ -88,7 +112,7 @@ def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema:
     elif isinstance(data, dict) and step in data:
         if rest:
             _mark(data[step], rest, (*done, step), schema)
-        elif step == "context":
+        elif step == "context" or data[step] == _DROP:
             data[step] = _DROP  # the new cluster does not exist yet
         else:
             note = f"{TODO}: {_note(schema, (*done, step))}"
@@ -109,6 +133,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
     written: list[Path] = []
     try:
         for name, text in texts.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             with open(folder / name, "x", encoding="utf-8", newline="\n") as file:
                 written.append(folder / name)
                 file.write(text)

@@ -36,6 +36,7 @@ def _preview(preview: Preview) -> Json:
         "code": preview.code,
         "code_changed": list(preview.code_changed),
         "sites_total": preview.sites_total,
+        "regions": [each._asdict() for each in preview.regions],
         "gates": [gate._asdict() for gate in preview.gates],
         "allowed": dict(sorted(preview.allowed.items())),
         "nodes": {

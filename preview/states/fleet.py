@@ -11,17 +11,19 @@ from pathlib import Path
 
 from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
-from schemas.reading.catalogue import catalogue_of, hardware_catalogue
+from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
 FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
 SITE, HOSTS = ".yaml", ".hosts.csv"
 _ENDINGS = (HOSTS, SITE, ".yml")
-_CATALOGUE = "schemas/catalogue/"
-_HARDWARE = f"{_CATALOGUE}hardware.yaml"
+REGIONS = "regions"
+_CATALOGUES = (f"{SHOWN}/", f"{OWN}/")
+_HARDWARE = {f"{each}hardware.yaml" for each in _CATALOGUES}
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
 _ADDRESS = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9./])")
+_NETWORK6 = re.compile(rb"(?<![0-9a-f:])[0-9a-f]{1,4}:[0-9a-f:]+/[0-9]{1,3}(?![0-9])")
 _UNIQUE = tuple(name.encode() for name in UNIQUE_COLUMNS)
 _CONTEXT = re.compile(rb"context:\s*[\"']?([^\s\"',}]+)")
 
@@ -32,6 +34,12 @@ def site_of(path: str) -> str | None:
     if folder != "sites" or name.startswith("."):
         return None
     return next((name.removesuffix(end) for end in _ENDINGS if name.endswith(end)), None)
+
+
+def region_of(path: str) -> str | None:
+    """The region that a file is of; None for any other file."""
+    folder, _, name = path.rpartition("/")
+    return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
 
 
 def site_names(side: Snapshot) -> list[str]:
@@ -52,6 +60,12 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
     names = {name for path in changed if (name := site_of(path))}
     needles = set(_needles(before, after, changed))
     if needles:
+        for side in (before, after):
+            regions = {path: name for path in side.files if (name := region_of(path))}
+            held = side.read(regions)
+            needles |= {
+                n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
+            }
         for side in (before, after):
             files = {path: name for path in side.files if (name := _site_file(path))}
             rest = [path for path, name in files.items() if name not in names]
@@ -74,11 +88,14 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
     """The texts in a site's files by which a change of a file that is not its own concerns the
     site."""
     for path in changed:
-        if path == _HARDWARE:
+        if path in _HARDWARE:
             yield from _profiles(before, after)
-        elif path.startswith(_CATALOGUE):
+        elif path.startswith(_CATALOGUES):
             yield Path(path).stem.encode()
         elif site_of(path) is None:
+            if region := region_of(path):
+                yield region.encode()
+                continue
             folder, _, name = path.removeprefix("sites/").rpartition("/")
             yield path.removeprefix("sites/").encode()
             # A pattern names it up to a star, a chart by its folder.
@@ -90,7 +107,7 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
     """The names of the hardware profiles that differ; of all, where one side has problems."""
     first, second = (
-        hardware_catalogue(catalogue_of(side.tree({_HARDWARE} & side.files.keys())))
+        hardware_catalogue(catalogue_of(side.tree(_HARDWARE & side.files.keys())))
         for side in (before, after)
     )
     names = first.profiles.keys() | second.profiles.keys()
@@ -189,12 +206,12 @@ def _cells(contents: Iterable[bytes]) -> set[bytes]:
     for data in contents:
         header, _, rows = data.partition(b"\n")
         columns = [each.strip() for each in header.split(b",")]
-        at = [columns.index(name) for name in _UNIQUE if name in columns]
+        at = [n for n, name in enumerate(columns) if name in _UNIQUE or name.startswith(b"mac_")]
         if len(at) > 1:
             cells = [row.strip().split(b",") for row in rows.split(b"\n")]
             found.update(row[index] for row in cells if len(row) > max(at) for index in at)
         else:
-            for pattern in (_NETWORK, _ADDRESS, _CONTEXT):
+            for pattern in (_NETWORK, _NETWORK6, _ADDRESS, _CONTEXT):
                 found.update(pattern.findall(data))
     return found
 

@@ -1,12 +1,15 @@
 """The addresses that no machine may get: what else answers in the zones' networks."""
 
 import re
-from collections.abc import Iterator
-from ipaddress import IPv4Address
+from collections.abc import Iterable, Iterator
+from ipaddress import IPv4Address, IPv6Address
+from typing import TypeVar
 
 from schemas.facts.site import Site
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.site_file import Zone
+
+A = TypeVar("A", IPv4Address, IPv6Address)
 
 
 def reserved(site: Site) -> dict[str, str]:
@@ -25,11 +28,14 @@ def reserved(site: Site) -> dict[str, str]:
 
 def host_ranges(site: Site, zone: Zone) -> Iterator[tuple[IPv4Address, IPv4Address]]:
     """The first and the last address of each range of a zone that its hosts may have."""
-    first, last = zone.span
-    for taken in sorted(map(IPv4Address, reserved(site))):
-        if first <= taken <= last:
-            if first < taken:
-                yield first, taken - 1
-            first = taken + 1
+    return ranges(*zone.span, map(IPv4Address, reserved(site)))
+
+
+def ranges(first: A, last: A, taken: Iterable[A]) -> Iterator[tuple[A, A]]:
+    """The first and the last address of each range between two that leaves out what is taken."""
+    for each in sorted(each for each in taken if first <= each <= last):
+        if first < each:
+            yield first, each - 1
+        first = each + 1
     if first <= last:
         yield first, last

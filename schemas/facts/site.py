@@ -12,9 +12,11 @@ from operator import itemgetter
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.first_boot import FirstBoot
-from schemas.model.hardware import HardwareProfile
+from schemas.model.hardware import Arch, HardwareProfile
+from schemas.model.host_settings import HostSettings
+from schemas.model.kubelet import Kubelet
 from schemas.model.primitives import KubernetesVersion
-from schemas.model.release import OperatingSystem, OsImage, Release
+from schemas.model.release import OperatingSystem, OsFile, Release
 from schemas.model.remediation import Remediator
 from schemas.model.scheduling import Backend, Scheduling
 from schemas.model.site_file import Pool, SiteFile
@@ -101,13 +103,27 @@ class Site:
         """A pool's operating system. Raises KeyError where the release has none of that name."""
         return self.release.operating_systems[self.os_name(pool)]
 
-    def os_image(self, pool: Pool) -> OsImage:
-        """A pool's OS image. Raises KeyError where the release has none for its version."""
-        return self.operating_system(pool).images[self.version(pool)]
+    def os_image(self, pool: Pool) -> OsFile:
+        """A pool's OS image. Raises KeyError where the release has none for its version and
+        architecture."""
+        image = self.operating_system(pool).images[self.version(pool)]
+        if self.profile(pool).arch is Arch.AMD64:
+            return image
+        if image.arm64 is None:
+            raise KeyError(pool.name)
+        return image.arm64
 
     def first_boot(self, pool: Pool) -> FirstBoot:
         """The needs of a pool's hosts at their first boot."""
         return pool.first_boot or self.file.first_boot
+
+    def kubelet(self, pool: Pool) -> Kubelet:
+        """The settings of the kubelet on a pool's nodes: its own, or all of the site's."""
+        return pool.kubelet or self.file.kubelet
+
+    def host_settings(self, pool: Pool) -> HostSettings:
+        """Files, commands and kernel settings of a pool's hosts: its own, or all of the site's."""
+        return pool.host_settings or self.file.host_settings
 
     def profile(self, pool: Pool) -> HardwareProfile:
         """A pool's hardware profile. Raises KeyError where there is none of that name."""

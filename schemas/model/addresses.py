@@ -5,7 +5,7 @@ A pattern says the form, so that an editor knows it too; a validator gives each 
 
 import re
 from functools import lru_cache
-from ipaddress import IPv4Network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -15,6 +15,8 @@ from schemas.kubernetes.host_ports import port_owner
 from schemas.model.codes import Code
 from schemas.model.primitives import Ipv4, Network, fault
 
+AnyAddress = IPv4Address | IPv6Address
+AnyNetwork = IPv4Network | IPv6Network
 _PATH = r"(/([A-Za-z0-9._~:@!+,=/-]|%[0-9A-Fa-f]{2})*)?"
 _URL_FAULTS = (
     (r"[^/?#]*@", Code.SECRET_IN_FILE, "the URL holds a user or a password",
@@ -84,6 +86,26 @@ def _demand_usable(network: str) -> str:
     return network
 
 
+def _demand_usable6(text: str) -> str:
+    """An IPv6 address or network that machines can have, in the one form that all programs write;
+    a router may have an address of its link."""
+    try:
+        found = str(ip_network(text, strict=False) if "/" in text else ip_address(text))
+    except ValueError:
+        fix = "write eight groups of up to four digits and letters a to f, or :: once for zeros"
+        raise fault(Code.INVALID_VALUE, f"{text} is no IPv6 address", fix) from None
+    if found != text:
+        message = f"{text} is not the short form of an IPv6 address or network"
+        raise fault(Code.NETWORK_NOT_CANONICAL, message, f"write {found}")
+    own, linked = ip_network(text), "fe80::/10" if "/" in text else "::/128"
+    for each in ("::/128", "::1/128", "::ffff:0:0/96", "ff00::/8", linked):
+        if ip_network(each).overlaps(own):
+            message = f"{text} has addresses of {each}, which no machine of a network has"
+            fix = "write a network of your own, such as one in fd00::/8, or an address in it"
+            raise fault(Code.ADDRESS_RESERVED, message, fix)
+    return text
+
+
 def _demand_bare(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host = rest.partition("/")[0]
@@ -112,6 +134,22 @@ HostAddress = Annotated[Ipv4, AfterValidator(_demand_reachable)]
 
 HostNetwork = Annotated[Network, AfterValidator(_demand_usable)]
 """A network whose addresses machines, pods or Services can have."""
+
+HostAddress6 = Annotated[
+    str,
+    Field(pattern=r"^[0-9a-f:]{2,39}$", examples=["2001:db8:a::1"]),
+    AfterValidator(_demand_usable6),
+]
+"""An IPv6 address that a machine can have, in the short form of RFC 5952."""
+
+Network6 = Annotated[
+    str,
+    Field(
+        pattern=r"^[0-9a-f:]{2,39}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$", examples=["2001:db8:a::/64"]
+    ),
+    AfterValidator(_demand_usable6),
+]
+"""An IPv6 network in CIDR notation and short form, with no bit set behind its prefix."""
 
 ApiPort = Annotated[int, Field(ge=1, le=65535), AfterValidator(_demand_free)]
 """A TCP port of control planes that none of their own programs has."""

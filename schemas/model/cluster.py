@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Server
+from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Network6, Server
 from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
 from schemas.model.etcd_snapshots import EtcdSnapshots
 from schemas.model.extra import RENDERED, Allowed
@@ -54,9 +54,14 @@ class Cluster(Model):
     virtual_ip: VirtualIp = Field(default=VirtualIp.ARP, strict=False)
     """How the endpoint is reached: by a virtual IP, or by an external load balancer."""
     pods: Annotated[HostNetwork, Field(examples=["10.64.0.0/12"])]
-    """Network of pods; each node takes a /24 of it."""
+    """Network of pods; each node takes a /24 of it. Their IPv6 is pods6."""
     services: HostNetwork
-    """Network of service addresses."""
+    """Network of service addresses. Their IPv6 is services6."""
+    pods6: Network6 | None = None
+    """IPv6 network of pods, where nodes, pods and Services have both families; each node takes a
+    /64 of it."""
+    services6: Network6 | None = None
+    """IPv6 network of service addresses."""
     pod_network: PodNetwork
     """The pod network (CNI)."""
     kube_proxy: bool = True

@@ -78,6 +78,8 @@ class Code(StrEnum):
     FILE_MISSING = auto()
     FILE_CONTENT = auto()
     UNKNOWN_RELEASE = auto()
+    UNKNOWN_REGION = auto()
+    UNKNOWN_BUNDLE = auto()
     UNKNOWN_HARDWARE = auto()
     UNSTABLE_DISK = auto()
     UNKNOWN_OS = auto()
@@ -104,6 +106,9 @@ class Code(StrEnum):
     GATEWAY_OUTSIDE = auto()
     HOST_OUTSIDE = auto()
     CONTROL_PLANE_SPREAD = auto()
+    UNKNOWN_NETWORK = auto()
+    HOST_NETWORK_INVALID = auto()
+    HOST_MAC_MISSING = auto()
 
     # --- hosts --------------------------------------------------------------------------------
     HOST_DUPLICATE = auto()
@@ -126,6 +131,11 @@ class Code(StrEnum):
     HEALTH_CHECK_LOOP = auto()
     HEALTH_CHECK_MEANINGLESS = auto()
     KUBELET_EVICTION = auto()
+    KUBELET_REFUSES = auto()
+    HOST_COMMAND = auto()
+    FIRMWARE_TIME = auto()
+    KUBELET_UNUSED = auto()
+    NUMA_ADMISSION = auto()
     LABEL_RESERVED = auto()
     LABELS_TOO_LONG = auto()
 
@@ -134,6 +144,7 @@ class Code(StrEnum):
     ACCELERATOR_UNSERVED = auto()
     RESOURCE_CLASH = auto()
     IMAGE_UNKNOWN = auto()
+    IMAGE_ARCHITECTURE = auto()
     NETWORK_DEVICE_CLASH = auto()
     NETWORK_DEVICE_UNSUPPORTED = auto()
 
@@ -174,6 +185,9 @@ class Code(StrEnum):
 
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = auto()
+
+    # --- Foresite itself ----------------------------------------------------------------------
+    FORESITE_VERSION = auto()
 
     # --- policies -----------------------------------------------------------------------------
     POLICY_VIOLATED = auto()

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
+from schemas.model.firmware import Firmware, RaidVolume
 from schemas.model.primitives import DnsLabel, Model
 
 
@@ -18,6 +19,10 @@ class BmcProtocol(StrEnum):
 
     REDFISH_VIRTUALMEDIA = "redfish-virtualmedia"
     """Redfish, booting from a virtual disc: no provisioning network is needed."""
+    REDFISH_VIRTUALMEDIA_HTTP = "redfish-virtualmedia+http"
+    """The same without TLS, for a lab of virtual machines: the password is sent in clear text."""
+    REDFISH_HTTP = "redfish+http"
+    """Redfish without TLS, booting from the provisioning network; for a lab likewise."""
     REDFISH = "redfish"
     """Redfish, booting from the provisioning network."""
     IDRAC_VIRTUALMEDIA = "idrac-virtualmedia"
@@ -35,6 +40,15 @@ class BootMode(StrEnum):
     """UEFI that starts signed code only."""
     LEGACY = "legacy"
     """BIOS."""
+
+
+class Arch(StrEnum):
+    """The architecture of a host's processors, as Kubernetes calls it."""
+
+    AMD64 = "amd64"
+    """x86-64."""
+    ARM64 = "arm64"
+    """64-bit Arm, such as NVIDIA Grace."""
 
 
 class Bmc(Model):
@@ -150,10 +164,14 @@ class HardwareProfile(Model):
     """Physical cores of one host."""
     memory_gib: Annotated[int, Field(ge=1, le=131_072)]
     """Memory of one host in GiB."""
+    arch: Arch = Field(default=Arch.AMD64, strict=False)
+    """Architecture of its processors."""
     accelerators: Accelerators | None = None
     """The accelerators of one host; leave out where it has none."""
     bmc: Bmc = Bmc()
     """Access to its BMC."""
+    numa_nodes: Annotated[int, Field(ge=1, le=256)] | None = None
+    """NUMA nodes of one host, as `lscpu` shows them; leave out where it is not known."""
     boot_mode: BootMode = Field(default=BootMode.UEFI, strict=False)
     """Firmware interface."""
     root_disk: RootDisk
@@ -163,5 +181,10 @@ class HardwareProfile(Model):
     is not known."""
     data_disks: DataDisks | None = None
     """Disks that first_boot.data_disks makes a file system of; by itself it does nothing."""
+    raid: Annotated[list[RaidVolume], Field(max_length=32)] | None = None
+    """Volumes of the RAID controller, made before an installation; [] deletes those that are there,
+    and without it they stay."""
+    firmware: Firmware | None = None
+    """Settings and versions of the firmware; without it nobody changes them."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30
     """Minutes from the start of an OS install until the node is ready."""

@@ -10,7 +10,7 @@ import inspect
 import ipaddress
 import itertools
 import textwrap
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
@@ -38,6 +38,8 @@ class Model(BaseModel):
     """
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
+    made_of: ClassVar[Any]
+    """The model whose fields this one has some of, where it has no source of its own."""
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -60,7 +62,9 @@ def field_docs(model: type[Model]) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
-        if issubclass(each, Model) and each is not Model:
+        if issubclass(each, Model) and "made_of" in vars(each):
+            found |= {name: field_docs(each.made_of)[name] for name in each.model_fields}
+        elif issubclass(each, Model) and each is not Model:
             (node,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
             body = node.body if isinstance(node, ast.ClassDef) else []
             for field, doc in itertools.pairwise(body):
@@ -180,6 +184,16 @@ Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 
 Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 """The SHA-256 of a file in lower-case hexadecimal."""
+
+ImageName = Annotated[
+    str,
+    Field(
+        pattern=rf"^{REGISTRY}/{REPOSITORY}$",
+        max_length=255,
+        examples=["registry.example/project/image"],
+    ),
+]
+"""A container image without its tag."""
 
 ImageReference = Annotated[
     str,

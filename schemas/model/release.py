@@ -35,8 +35,8 @@ class DiskFormat(StrEnum):
     RAW = "raw"
 
 
-class OsImage(Model):
-    """One build of an operating system for one Kubernetes version."""
+class OsFile(Model):
+    """A file that hosts are installed from."""
 
     file: RelativePath
     """File name below the site's image server."""
@@ -44,6 +44,13 @@ class OsImage(Model):
     """SHA-256 of the file."""
     format: DiskFormat = Field(default=DiskFormat.QCOW2, strict=False)
     """Format of the file."""
+
+
+class OsImage(OsFile):
+    """One build of an operating system for one Kubernetes version, for amd64."""
+
+    arm64: OsFile | None = None
+    """The same build for arm64; without it no host of that architecture can have it."""
 
 
 class OperatingSystem(Model):
@@ -71,8 +78,10 @@ class ClusterApi(Model):
 class Release(Model):
     """Versions and digests of everything that Foresite puts on a site."""
 
-    release: Annotated[str, Field(pattern=r"^20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?$")]
-    """Name of the release, equal to the name of its file."""
+    release: Annotated[
+        str, Field(pattern=r"^20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?(-[a-z0-9]{1,20})?$")
+    ]
+    """Name of the release, equal to the name of its file; one of your own: 2026.12-ours."""
     cluster_api: ClusterApi
     """Versions of the controllers on the management cluster."""
     kubernetes: list[KubernetesVersion]
@@ -85,3 +94,6 @@ class Release(Model):
     """Image that holds the control plane's virtual IP."""
     images: dict[DnsLabel, ImageReference] = {}
     """Images of everything else by name, such as nvidia-device-plugin."""
+    multi_arch: list[DnsLabel] = []
+    """Images, by their names here (and kube-vip), whose digest is that of a list with arm64. A
+    digest does not say so by itself."""

@@ -6,17 +6,18 @@ schemas/reading/table_text.py.
 """
 
 import re
-from dataclasses import replace
+from functools import cache
 from operator import itemgetter
 from typing import NamedTuple
 
+from schemas.kubernetes.forms import PORT
 from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.model.codes import Code
 from schemas.model.hardware import BY_PATH, DISK_ID, DISK_WORDS, HCTL
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
 from schemas.model.site_file import SiteFile
-from schemas.reading.not_yet import NO_EFFECT, is_ipv6
+from schemas.reading.not_yet import is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
 
@@ -27,7 +28,8 @@ MAX_HOSTS = 10_000
 class Host(NamedTuple):
     """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1.
 
-    A cell that does not say what it should is empty; then the list has problems.
+    A cell that does not say what it should is empty; then the list has problems. ``more`` are the
+    cells of further NICs and networks that say something, by column.
     """
 
     name: str
@@ -40,6 +42,24 @@ class Host(NamedTuple):
     serial: str
     line: int
     root_disk: str = ""
+    more: tuple[tuple[str, str], ...] = ()
+
+    def cell(self, column: str) -> str:
+        """The cell of a column; empty where the list has no such one."""
+        found: str = (
+            dict(self.more).get(column, "") if is_further(column) else getattr(self, column)
+        )
+        return found
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that may say something of it."""
+        return (*EVERY_COLUMN, *dict(self.more))
+
+    @property
+    def bmc_address(self) -> str:
+        """The address of the BMC, without its port and path."""
+        return self.bmc.split("/")[0].split(":")[0]
 
 
 class HostList(NamedTuple):
@@ -74,6 +94,8 @@ class Column(NamedTuple):
 _IPV4 = IPV4_PATTERN.strip("^$").replace("(", "(?:")
 _LABEL = r"[a-z0-9](?:[-a-z0-9]{0,38}[a-z0-9])?"
 _MAC = r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}"
+# The second digit is even for one network card, odd for a group of them.
+_NIC = r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}"
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
 COLUMNS = {
     "name": Column(
@@ -89,13 +111,12 @@ COLUMNS = {
         "a rack (letters, digits, - _ .)",
         "a-03",
     ),
-    "bmc": Column(_IPV4, "an IPv4 address", "10.24.0.11"),
-    "mac": Column(
-        # The second digit is even for one network card, odd for a group of them.
-        r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}",
-        "a MAC in lower case with colons",
-        "52:54:00:00:00:0b",
+    "bmc": Column(
+        rf"{_IPV4}(?::{PORT.replace('(', '(?:')})?(?:(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)?",
+        "an IPv4 address, with a port and a Redfish path where they differ",
+        "10.24.0.11",
     ),
+    "mac": Column(_NIC, "a MAC in lower case with colons", "52:54:00:00:00:0b"),
     "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
     "serial": Column(
         r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number (letters, digits, - _ .)", "EX0000011"
@@ -119,7 +140,12 @@ OPTIONAL_COLUMNS = {
 }
 """Columns that a host list may have besides."""
 EVERY_COLUMN = COLUMNS | OPTIONAL_COLUMNS
-_PATTERNS = {name: re.compile(column.pattern) for name, column in EVERY_COLUMN.items()}
+_FURTHER = {
+    r"mac_[a-z][a-z0-9]{0,14}": COLUMNS["mac"],
+    r"ip_[a-z][a-z0-9]{0,14}": COLUMNS["ip"],
+    "ip6": Column(r"[0-9a-f:]{2,39}", "an IPv6 address in small letters", "2001:db8::b"),
+}
+"""Columns that go with the site file's NICs and networks; a host without one has an empty cell."""
 _COUNTED = ("pool", "zone")
 
 
@@ -132,10 +158,26 @@ def read_hosts(data: bytes, file: str) -> HostList:
     if problems:
         return HostList([], problems, complete=False)
     header = lines[0].split(",")
-    problems = header_problems(lines[0], file, list(COLUMNS), list(OPTIONAL_COLUMNS))
+    optional = [*OPTIONAL_COLUMNS, *filter(is_further, header)]
+    problems = header_problems(lines[0], file, list(COLUMNS), optional)
     if problems:
         return HostList([], problems, complete=False)
     return _Rows(header, file).read(lines)
+
+
+@cache
+def column_of(name: str) -> Column:
+    """What a column of a name that a host list may have is to hold."""
+    own = EVERY_COLUMN.get(name)
+    if own is not None:
+        return own
+    (kind,) = (each for form, each in _FURTHER.items() if re.fullmatch(form, name))
+    return kind._replace(pattern=f"(?:{kind.pattern})?")
+
+
+def is_further(name: str) -> bool:
+    """True for the name of a column of a NIC or a network."""
+    return any(re.fullmatch(form, name) for form in _FURTHER)
 
 
 def cell_column(line: str, header: list[str], column: str) -> int:
@@ -151,20 +193,23 @@ class _Rows:
         self._header, self._file = header, file
         self._ordered = itemgetter(*(header.index(name) for name in COLUMNS))
         self._optional = [header.index(name) for name in OPTIONAL_COLUMNS if name in header]
+        self._further = [(name, header.index(name)) for name in header if is_further(name)]
         self._problems: list[Problem] = []
         self._unshown = 0
         self._complete = True
 
     def read(self, lines: list[str]) -> HostList:
         """The hosts of the lines after the first."""
-        fitting = re.compile(",".join(f"({EVERY_COLUMN[name].pattern})" for name in self._header))
+        fitting = re.compile(",".join(f"({column_of(name).pattern})" for name in self._header))
         hosts: list[Host] = []
         for number, line in enumerate(lines[1:], start=2):
             match = fitting.fullmatch(line)
             cells = match.groups() if match else self._cells(line, number)
             if cells:
                 rest = [cells[index] for index in self._optional] or [""]
-                hosts.append(Host._make((*self._ordered(cells), number, *rest)))
+                raw = cells if match else line.split(",")  # a wrong cell is empty, but it is there
+                more = tuple((name, cells[at]) for name, at in self._further if raw[at])
+                hosts.append(Host._make((*self._ordered(cells), number, *rest, more)))
         return HostList(hosts, first_problems(self._problems, self._unshown), self._complete)
 
     def _is_full(self) -> bool:
@@ -199,7 +244,7 @@ class _Rows:
             return ()
         known = []
         for name, cell in zip(self._header, cells, strict=True):
-            fitting = _PATTERNS[name].fullmatch(cell) is not None
+            fitting = re.fullmatch(column_of(name).pattern, cell) is not None
             known.append(cell if fitting else "")
             if not fitting:
                 self._add_cell(line, number, name, cell)
@@ -208,7 +253,7 @@ class _Rows:
     def _add_shape(self, line: str, cells: list[str], number: int) -> None:
         """Note a line with too few or too many cells, at the first that fits no longer."""
         pairs = list(zip(self._header, cells, strict=False))
-        fitting = [bool(_PATTERNS[name].fullmatch(cell)) for name, cell in pairs]
+        fitting = [bool(re.fullmatch(column_of(name).pattern, cell)) for name, cell in pairs]
         index = fitting.index(False) if False in fitting else len(pairs)
         column = min(sum(len(cell) + 1 for cell in cells[:index]), len(line)) + 1
         count = f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
@@ -227,24 +272,23 @@ class _Rows:
         if "@" in cell:  # nothing in a host list has one but what people write before an address
             cell = f"{HIDDEN}@{cell.rpartition('@')[2]}"
         self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
-        if is_ipv6(cell):
-            self._problems[-1] = replace(self._problems[-1], reason=NO_EFFECT)
 
 
 def _words(name: str, cell: str) -> tuple[str, str]:
     """The fault of a cell, and what to write instead."""
-    column = EVERY_COLUMN[name]
+    column = column_of(name)
     if not cell:
         return f"{name} is empty", f"write {column.meaning}, such as {column.example}"
     if name == "name" and re.fullmatch(_UUID, cell):
         message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
         return message, f"write a name that says where the host is, such as {column.example}"
-    if name == "mac" and re.fullmatch(_MAC, cell):
-        message = f"mac {cell} is an address of a group or of nobody, not of a NIC"
-        return message, f"write the MAC of the NIC that boots, such as {column.example}"
+    if name.startswith("mac") and re.fullmatch(_MAC, cell):
+        message = f"{name} {cell} is an address of a group or of nobody, not of a NIC"
+        which = "of the NIC that boots" if name == "mac" else f"of {name[4:]}"
+        return message, f"write the MAC {which}, such as {column.example}"
     if "IPv4" in column.meaning and is_ipv6(cell):
-        message = f"{name} {shorten(cell)} is IPv6, which Foresite does not configure yet"
-        return message, f"write {column.meaning}, such as {column.example}"
+        message = f"{name} {shorten(cell)} is IPv6, and this column takes IPv4 alone"
+        return message, f"write {column.meaning}, such as {column.example}; IPv6 goes into ip6"
     fitting = tidy(cell, column.pattern, respelt=name != "serial")
     fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
     return f"{name} {shorten(cell)} is not {column.meaning}", fix

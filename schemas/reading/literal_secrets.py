@@ -25,6 +25,7 @@ from schemas.kubernetes.secret_scan import (
 )
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
+from schemas.model.region import BUNDLED
 from schemas.reading.wording import Node, schema_at
 from schemas.reading.yaml_reader import Document, Path
 
@@ -98,7 +99,13 @@ def in_document(document: Document, schema: Schema) -> Iterator[tuple[Path, Lite
 
 def refers(path: Path) -> bool:
     """True if a field names a Secret. A wrong value there is often the secret itself."""
-    return tuple(step for step in path if isinstance(step, str)) in REFERENCES
+    return tuple(step for step in _in_site(path) if isinstance(step, str)) in REFERENCES
+
+
+def _in_site(path: Path) -> Path:
+    """A path in a region's bundle as that in a site's file; any other as it is."""
+    bundle = path[:1] == ("bundles",) and BUNDLED.get(str(path[1])) if path[1:] else None
+    return (*bundle, *path[3:]) if bundle else path
 
 
 def _value(path: Path, value: Any, schema: Schema) -> Literal | None:
@@ -127,7 +134,8 @@ def _fix(path: Path, what: str = "") -> str:
     for part, fix in _FIXES:
         if part in what:
             return fix
-    return next((fix for start, fix in _BY_PLACE if path[: len(start)] == start), _FIX)
+    at = _in_site(path)
+    return next((fix for start, fix in _BY_PLACE if at[: len(start)] == start), _FIX)
 
 
 def _arguments(arguments: Sequence[Any]) -> Iterator[tuple[int, str]]:

@@ -5,12 +5,13 @@ import re
 NO_EFFECT = "nothing that Foresite writes would carry it, so it would have no effect"
 """Why it hurts, whatever an API server or a host would make of it."""
 _IN_THE_IMAGE = "set it up in the OS image"
+_BY_NAME = "write it under host_networks, and the name there into the pool's host_network"
 _PARTS = (
-    ("IPv6 or dual stack", r".*v6.*|dualstack|ipfamil(y|ies)", "a site has IPv4 networks alone"),
-    ("bonded interfaces", r"bond(s|ing|edinterfaces)?|lacp|teaming", _IN_THE_IMAGE),
-    ("VLANs of hosts", r"vlans?(ids?)?", "let the switch tag the hosts' ports"),
-    ("interfaces of hosts", r"nics?|interfaces?|mtu|dhcp|netplan|bridges?", _IN_THE_IMAGE),
-    ("routes of hosts", r"(static)?routes?|bgp", _IN_THE_IMAGE),
+    ("IPv6 so", r".*v6.*|dualstack|ipfamil(y|ies)", "write pods6, services6, network6, gateway6"),
+    ("it here", r"bond(s|ing)?|lacp|vlans?(ids?)?|nics?|(bonded)?interfaces?|mtu", _BY_NAME),
+    ("bridges or DHCP of hosts", r"dhcp|netplan|bridges?", _IN_THE_IMAGE),
+    ("routes here", r"(static)?routes?", "write them under networks, by the network's name"),
+    ("BGP of hosts", r"bgp", _IN_THE_IMAGE),
     ("disks besides the root disk", r"raid|partitions?|lvm|filesystems?|swap", _IN_THE_IMAGE),
     ("autoscaling", r"autoscal(er|ing)|(min|max)(nodes|replicas)", "a pool has the hosts it lists"),
 )

@@ -109,6 +109,7 @@ def place(
     document: Document, path: Path, code: Code, message: str, fix: str, *, key: bool = False
 ) -> Problem:
     """A problem at a path of a document, with the value (or the key) that is there."""
+    document, path = document.source(path)
     line, column = document.position(path, key=key)
     value = path[-1] if key and path else value_at(document, path)
     # A fraction is not shown as it was written (1.10 is 1.1), and a secret is not shown at all.
@@ -122,8 +123,8 @@ def places(document: Document, paths: Iterable[Path], *, key: bool = False) -> I
     """``file:line:column path`` of each path of a document that is written there."""
     for path in paths:
         if value_at(document, path) is not None:
-            line, column = document.position(path, key=key)
-            yield f"{document.file}:{line}:{column} {readable(document, path)}"
+            file, line, column = document.place(path, key=key)
+            yield f"{file}:{line}:{column} {readable(*document.source(path))}"
 
 
 def _has(value: Any, step: str | int) -> bool:
@@ -220,8 +221,10 @@ def _problem(
         code = Code.INVALID_VALUE
         message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
         if "IPv4" in message and is_ipv6(fault.value):
-            message = f"{wording.show(fault.value)} is IPv6, which Foresite does not configure yet"
-            return replace(place(document, path, code, message, fix), reason=NO_EFFECT)
+            message = f"{wording.show(fault.value)} is IPv6, and this field takes IPv4 alone"
+            return place(
+                document, path, code, message, f"{fix}; IPv6 has fields of its own, with 6"
+            )
     else:
         code = Code.OUT_OF_BOUNDS
         message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
@@ -239,7 +242,7 @@ def _unknown_field(
         )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
     if meant is None and (part := not_yet(name)):
-        message = f"Foresite does not configure {part[0]} yet"
+        message = f"Foresite does not configure {part[0]}"
         fix = f"remove {shorten(name)}: {part[1]}"
         found = place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
         return replace(found, reason=NO_EFFECT)

@@ -6,14 +6,14 @@ schema (``yes`` and ``12:30`` are text). What the data must mean belongs to the 
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Final, NamedTuple, Protocol, TypeAlias, cast
+from typing import Final, Protocol, cast
 
 import yaml
 
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
+from schemas.reading.document import Branch, Document, Json, Path, Place, start_of
 from schemas.reading.yaml_scalars import number_fault, resolve
 from schemas.reading.yaml_text import (
     MAX_PROBLEMS,
@@ -28,8 +28,7 @@ from schemas.reading.yaml_text import (
     name_of,
 )
 
-Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
-Path: TypeAlias = tuple[str | int, ...]
+__all__ = ["Document", "Json", "Path", "read_yaml"]
 
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
@@ -38,47 +37,6 @@ MAX_VALUES: Final = 10_000
 _ONE_EACH: Final = "use one file for each document"
 _COPY: Final = "write the value out in each place"
 _KINDS: Final = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
-
-
-class _Branch(NamedTuple):
-    """The start of a collection, and its keys and values; a scalar's place is its index alone."""
-
-    start: int
-    keys: dict[str | int, int]
-    values: "dict[str | int, _Place]"
-
-
-_Place: TypeAlias = int | _Branch
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Document:
-    """The data of one file, and where each part of it stands; equal to itself alone."""
-
-    file: str
-    value: Json
-    _text: str = field(repr=False)
-    _root: _Place = field(repr=False)
-
-    def position(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Line and column, from 1, of the value at ``path``, or of its key.
-
-        Where the path does not exist, the nearest parent that does stands for it; where there is no
-        key, as for an item of a list, the value does.
-        """
-        place = self._root
-        start = _start(place)
-        for step in path:
-            if isinstance(place, int) or step not in place.values:
-                break
-            keys = place.keys
-            place = place.values[step]
-            start = keys.get(step, _start(place)) if key else _start(place)
-        return locate(self._text, start)
-
-
-def _start(place: _Place) -> int:
-    return place if isinstance(place, int) else place.start
 
 
 def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
@@ -94,7 +52,7 @@ def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
     findings = Findings(file, text)
     composer = _Composer(data, findings)
     value: Json = None
-    root: _Place = 0
+    root: Place = 0
     try:
         value, root = composer.document()
     except yaml.YAMLError as error:
@@ -154,10 +112,10 @@ class _Composer:
         self._values_left = MAX_VALUES
         self.spans: list[Span] = []
 
-    def document(self) -> tuple[Json, _Place]:
+    def document(self) -> tuple[Json, Place]:
         """The one document of the text."""
         value: Json = None
-        root: _Place | None = None
+        root: Place | None = None
         self._next()
         while type(event := self._next()) is _DOCUMENT:
             start = event.start_mark.index
@@ -169,7 +127,7 @@ class _Composer:
             value, root = self._node(self._next())
             self._next()
         if value is None and not self._findings:
-            index = None if root is None else _start(root)
+            index = None if root is None else start_of(root)
             self._add(Code.FILE_EMPTY, index, "the file holds no data", "write its fields")
         return value, root or 0
 
@@ -179,7 +137,7 @@ class _Composer:
         if len(self._findings) == MAX_PROBLEMS:
             raise _StopError
 
-    def _node(self, event: _Event) -> tuple[Json, _Place]:
+    def _node(self, event: _Event) -> tuple[Json, Place]:
         """The value that ``event`` starts, and its place."""
         start = event.start_mark.index
         kind = type(event)
@@ -209,7 +167,7 @@ class _Composer:
                 self._add(Code.FILE_CHARACTER, start, message, "delete the escape")
         return event.value, start
 
-    def _collection(self, event: _Event, start: int) -> tuple[Json, _Branch]:
+    def _collection(self, event: _Event, start: int) -> tuple[Json, Branch]:
         if len(self._path) == MAX_DEPTH:
             message = f"the data is nested more than {MAX_DEPTH} levels deep"
             self._add(Code.YAML_TOO_DEEP, start, message, "nest it less")
@@ -227,9 +185,9 @@ class _Composer:
             self.spans.append((start, end, "[", self._indent))
         return value, branch
 
-    def _mapping(self, start: int) -> tuple[_Branch, Json, int]:
+    def _mapping(self, start: int) -> tuple[Branch, Json, int]:
         values: dict[str, Json] = {}
-        places: dict[str | int, _Place] = {}
+        places: dict[str | int, Place] = {}
         keys: dict[str | int, int] = {}
         while type(event := self._next()) is not _MAPPING_END:
             self._path[-1] = ""
@@ -242,16 +200,16 @@ class _Composer:
             value, place = self._node(self._next())
             if key is not None:
                 values[key], places[key], keys[key] = value, place, at
-        return _Branch(start, keys, places), values, event.end_mark.index
+        return Branch(start, keys, places), values, event.end_mark.index
 
-    def _sequence(self, start: int) -> tuple[_Branch, Json, int]:
+    def _sequence(self, start: int) -> tuple[Branch, Json, int]:
         values: list[Json] = []
-        places: dict[str | int, _Place] = {}
+        places: dict[str | int, Place] = {}
         while type(event := self._next()) is not _SEQUENCE_END:
             index = self._path[-1] = len(values)
             value, places[index] = self._node(event)
             values.append(value)
-        return _Branch(start, {}, places), values, event.end_mark.index
+        return Branch(start, {}, places), values, event.end_mark.index
 
     def _key(self, event: _Event) -> str | None:
         """The key that ``event`` starts, if it can be one."""

@@ -7,11 +7,11 @@ from socket import inet_aton
 
 from schemas.facts.addresses import reserved
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.rules.finding import Finding, HostCell
 from schemas.rules.networks import parse_network
 from schemas.rules.scope import InZone
+from schemas.rules.texts import say
 
 ENDPOINT = ("cluster", "endpoint")
 
@@ -21,63 +21,40 @@ def gateway(at: InZone) -> Iterator[Finding]:
     zone = at.zone
     network = parse_network(zone.network)
     if not _is_inside(zone.gateway, zone.network) and network.num_addresses > 2:
-        yield Finding(
-            Code.GATEWAY_OUTSIDE,
-            at.path("gateway"),
-            f"gateway {zone.gateway} is not a host address of {network}",
-            f"write an address of {network}, usually {network[1]}",
-        )
+        values = {"gateway": zone.gateway, "subnet": network, "usual": network[1]}
+        yield say("gateway-outside", at.path("gateway"), **values)
 
 
 def endpoint_owner(site: Site) -> Iterator[Finding]:
     """Nothing else has the endpoint."""
     address = site.file.cluster.endpoint
     owners = [f"the gateway of zone {z.name}" for z in site.file.zones if z.gateway == address]
-    taken = address in site.cells("ip") or address in site.cells("bmc")
+    taken = address in site.cells("ip") or any(b.startswith(address) for b in site.cells("bmc"))
     for host in site.hosts if taken else ():
-        if address in (host.ip, host.bmc):
+        if address in (host.ip, host.bmc_address):
             what = "host" if address == host.ip else "the BMC of"
             owners.append(f"{what} {host.name} (line {host.line} of the host list)")
     for owner in owners[:1]:
-        yield Finding(
-            Code.ENDPOINT_TAKEN,
-            ENDPOINT,
-            f"{address} is also the address of {owner}",
-            "choose an address that nothing else has",
-        )
+        yield say("endpoint-taken", ENDPOINT, address=address, owner=owner)
 
 
 def endpoint_place(site: Site) -> Iterator[Finding]:
     """The endpoint lies where its virtual IP can be announced."""
     cluster, address = site.file.cluster, site.file.cluster.endpoint
-    others = {
-        "pods": cluster.pods,
-        "services": cluster.services,
-        "the BMCs": site.file.bmc.network,
-    }
+    others = {"pods": cluster.pods, "services": cluster.services}
+    bmcs = parse_network(site.file.bmc.network)
+    if not any(bmcs.overlaps(parse_network(zone.network)) for zone in site.file.zones):
+        others["the BMCs"] = site.file.bmc.network
     for name, network in others.items():
         if IPv4Address(address) in parse_network(network):
-            message = f"{address} lies in {network} of {name}"
-            fix = "choose an address of the control plane's zone"
-            yield Finding(Code.ENDPOINT_OUTSIDE, ENDPOINT, message, fix)
+            yield say("endpoint-elsewhere", ENDPOINT, address=address, network=network, name=name)
             return
     homes = [z for z in site.file.zones if IPv4Address(address) in parse_network(z.network)]
     for zone in homes:
         if not _is_inside(address, zone.network):
-            yield Finding(
-                Code.ENDPOINT_OUTSIDE,
-                ENDPOINT,
-                f"{address} is the first or the last address of {zone.network}, which no host has",
-                f"choose another address of {zone.network}",
-            )
+            yield say("endpoint-at-an-end", ENDPOINT, address=address, network=zone.network)
     if not homes and cluster.virtual_ip is VirtualIp.ARP:
-        yield Finding(
-            Code.ENDPOINT_OUTSIDE,
-            ENDPOINT,
-            f"{address} is in no zone's network, so no host can announce it by ARP",
-            "choose an address of the control plane's zone, or write virtual_ip: external "
-            "where a load balancer has it",
-        )
+        yield say("endpoint-nowhere", ENDPOINT, address=address)
 
 
 def control_plane_spread(site: Site) -> Iterator[Finding]:
@@ -91,14 +68,8 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
     pools = [pool.name for pool in site.file.pools if pool.role is Role.CONTROL_PLANE]
     for host in site.hosts if homes else ():
         if host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
-            yield Finding(
-                Code.CONTROL_PLANE_SPREAD,
-                HostCell(host.line, "zone"),
-                f"control plane {host.name} is in zone {host.zone}, the endpoint {address} in "
-                f"zone {homes[0]}",
-                f"take a host of zone {homes[0]}, or write virtual_ip: external with a load "
-                "balancer",
-            )
+            values = {"host": host.name, "zone": host.zone, "address": address, "home": homes[0]}
+            yield say("control-plane-spread", HostCell(host.line, "zone"), **values)
 
 
 def host_addresses(site: Site) -> Iterator[Finding]:
@@ -110,21 +81,12 @@ def host_addresses(site: Site) -> Iterator[Finding]:
         if not host.ip or host.zone not in spans:
             continue
         low, high = spans[host.zone]
-        network = zones[host.zone].network
+        place, network = HostCell(host.line, "ip"), zones[host.zone].network
+        values = {"address": host.ip, "host": host.name, "network": network, "zone": host.zone}
         if not low.packed <= inet_aton(host.ip) <= high.packed:
-            yield Finding(
-                Code.HOST_OUTSIDE,
-                HostCell(host.line, "ip"),
-                f"{host.ip} of {host.name} is not a host address of {network} of zone {host.zone}",
-                f"write an address of {network}, or the zone that it belongs to",
-            )
+            yield say("host-outside", place, **values)
         elif host.ip in taken:
-            yield Finding(
-                Code.HOST_DUPLICATE,
-                HostCell(host.line, "ip"),
-                f"{host.ip} of {host.name} is {taken[host.ip]}",
-                f"write another address of {network}",
-            )
+            yield say("host-taken", place, **values, what=taken[host.ip])
 
 
 def bmc_addresses(site: Site) -> Iterator[Finding]:
@@ -132,13 +94,9 @@ def bmc_addresses(site: Site) -> Iterator[Finding]:
     network = site.file.bmc.network
     low, high = _span(network)
     for host in site.hosts:
-        if host.bmc and not low < inet_aton(host.bmc) < high:
-            yield Finding(
-                Code.HOST_OUTSIDE,
-                HostCell(host.line, "bmc"),
-                f"BMC {host.bmc} of {host.name} is not a host address of {network}",
-                f"write an address of {network}, or correct bmc.network",
-            )
+        if host.bmc and not low < inet_aton(host.bmc_address) < high:
+            values = {"address": host.bmc_address, "host": host.name, "network": network}
+            yield say("bmc-outside", HostCell(host.line, "bmc"), **values)
 
 
 def _is_inside(address: str, network: str) -> bool:

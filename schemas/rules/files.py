@@ -14,6 +14,7 @@ from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.first_boot import FirstBoot
+from schemas.model.host_settings import HostFile
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.reading.site_files import MAX_FILES, matching, read
@@ -25,6 +26,7 @@ MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
 MANIFESTS: Path = ("cluster", "pod_network", "manifests")
 _NETWORK = re.compile(r'"Network":\s*"([0-9./]+)"')
+_NETWORK6 = re.compile(r'"IPv6Network":\s*"([0-9a-f:/]+)"')
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
 _BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 
@@ -36,6 +38,7 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
     yield from attempt(_extra_files(file), holes=True)
+    yield from ((each.source, place) for each, place in host_files(file) if each.source)
 
 
 def site_texts(
@@ -66,6 +69,15 @@ def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
             fix = f"name 1 to {MAX_FILES} files"
             findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
         yield from ((path, where) for path in paths[:MAX_FILES])
+
+
+def host_files(file: SiteFile) -> Iterator[tuple[HostFile, Path]]:
+    """Each file that a site gives to its hosts, with its place."""
+    parts: list[tuple[Path, object]] = [((), file)]
+    parts += [(("pools", i), pool) for i, pool in enumerate(getattr(file, "pools", ()))]
+    for place, part in parts:
+        files = getattr(getattr(part, "host_settings", None), "files", ())
+        yield from ((each, (*place, "host_settings", "files", n)) for n, each in enumerate(files))
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
@@ -203,15 +215,22 @@ def _twice(file: str, text: str) -> Iterator[Finding]:
 
 
 def _other_network(site: Site, file: str, text: str) -> Iterator[Finding]:
-    pods = site.file.cluster.pods
-    for match in _NETWORK.finditer(text):
+    cluster = site.file.cluster
+    for match in (*_NETWORK.finditer(text), *_NETWORK6.finditer(text)):
+        name, pods = "pods", cluster.pods
+        if match.re is _NETWORK6:
+            name, pods = "pods6", cluster.pods6 or "none"
         if match[1] != pods:
             message = f"the pod network is {match[1]} here and {pods} in the site file"
-            fix = f"write {pods}, or pods: {match[1]} in the site file"
+            fix = f"write {pods}, or {name}: {match[1]} in the site file"
             line = text.count("\n", 0, match.start(1)) + 1
             column = match.start(1) - text.rfind("\n", 0, match.start(1))
             at = TextPlace(file, line, column, MANIFESTS)
             yield Finding(Code.FILE_CONTENT, at, message, fix)
+    if cluster.pods6 and _NETWORK.search(text) and not _NETWORK6.search(text):
+        message = f"{file} gives pods no IPv6 address, and cluster.pods6 has a network for them"
+        fix = f'add "EnableIPv6": true, "IPv6Network": "{cluster.pods6}" beside "Network"'
+        yield Finding(Code.FILE_CONTENT, MANIFESTS, message, fix)
 
 
 def _resource_set(file: str, text: str) -> Iterator[Finding]:

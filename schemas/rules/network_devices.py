@@ -162,7 +162,8 @@ def pools_agree(site: Site) -> Iterator[Finding]:
 
 def addresses(site: Site) -> Iterator[Finding]:
     """The networks of functions lie outside the site's others; two resources may share one."""
-    taken = [(name, parse_network(text)) for name, _, text in site_networks(site) if text]
+    every = [(name, text) for name, _, text in site_networks(site) if text and ":" not in text]
+    taken = [(name, parse_network(text)) for name, text in every]
     for place, sriov in _sriov_resources(site):
         mine = parse_network(sriov.addresses) if sriov.addresses else None
         for name, network in taken if mine else ():

@@ -2,18 +2,19 @@
 
 from collections.abc import Iterator
 from functools import lru_cache
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import IPv4Address, IPv4Network, ip_network
 from itertools import combinations
+from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
+from schemas.model.addresses import AnyNetwork
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InZone
+from schemas.rules.texts import say
 
-NODE_PREFIX = 24
-"""Prefix of a node's share of the pod network (kube-controller-manager, --node-cidr-mask-size)."""
-LARGEST_PODS, LARGEST_SERVICES = 8, 12
-"""Prefixes of the largest networks that kubeadm accepts (1.34, validation.go)."""
+_RANGES = {"pods": (8, 24), "services": (12, 24), "pods6": (48, 64), "services6": (108, 120)}
+"""Prefixes of the largest and of the smallest network: kubeadm 1.34, validation.go; a node's share
+of pods is kube-controller-manager's --node-cidr-mask-size-ipv4 and -ipv6."""
 
 parse_network = lru_cache(maxsize=64)(IPv4Network)
 """The network of a text; many rules read the same few."""
@@ -22,12 +23,21 @@ parse_network = lru_cache(maxsize=64)(IPv4Network)
 def networks(site: Site) -> Iterator[Finding]:
     """No two networks of a site overlap."""
     every = site_networks(site)
-    everything = [(name, place, parse_network(text)) for name, place, text in every if text]
-    for (name, _, network), (other_name, place, other) in combinations(everything, 2):
-        if network.overlaps(other):
-            message = f"{other} of {other_name} overlaps {network} of {name}"
-            fix = f"choose a network for {other_name} that lies outside {network}"
-            yield Finding(Code.NETWORK_OVERLAP, place, message, fix)
+    everything: list[tuple[str, Path, Any]] = [
+        (name, place, _any_network(text)) for name, place, text in every if text
+    ]
+    for (name, first, network), (other_name, place, other) in combinations(everything, 2):
+        # Zones of one further network may share a subnet; bmc_network sees to that of BMCs.
+        shared = first[:2] == place[:2] and first[0] == "networks" and network == other
+        shared = shared or (first[0] == "zones" and place[0] == "bmc")
+        if network.version == other.version and network.overlaps(other) and not shared:
+            values = {"other": other, "other_name": other_name, "network": network, "name": name}
+            yield say("network-overlap", place, **values)
+
+
+@lru_cache(maxsize=64)
+def _any_network(text: str) -> AnyNetwork:
+    return ip_network(text)
 
 
 def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
@@ -35,44 +45,34 @@ def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
     cluster = getattr(site.file, "cluster", None)
     yield "pods", ("cluster", "pods"), getattr(cluster, "pods", None)
     yield "services", ("cluster", "services"), getattr(cluster, "services", None)
+    for name in ("pods6", "services6"):
+        yield name, ("cluster", name), getattr(cluster, name, None)
     for index, zone in enumerate(getattr(site.file, "zones", ())):
         name = f"zone {getattr(zone, 'name', index + 1)}"
         yield name, ("zones", index, "network"), getattr(zone, "network", None)
+        place = ("zones", index, "network6")
+        yield f"{name} (IPv6)", place, getattr(zone, "network6", None)
+    for name, network in getattr(site.file, "networks", {}).items():
+        for zone, subnet in getattr(network, "zones", {}).items():
+            at = ("networks", name, "zones", zone, "network")
+            yield f"{name} in zone {zone}", at, getattr(subnet, "network", None)
     bmc = getattr(site.file, "bmc", None)
     yield "the BMCs", ("bmc", "network"), getattr(bmc, "network", None)
 
 
-def pod_network(site: Site) -> Iterator[Finding]:
-    """The pod network has a share for each host, and is one that kubeadm accepts."""
-    pods = parse_network(site.file.cluster.pods)
-    room = 2 ** (NODE_PREFIX - pods.prefixlen) if pods.prefixlen <= NODE_PREFIX else 0
-    if room < max(1, len(site.hosts)):
-        need = NODE_PREFIX - (max(1, len(site.hosts)) - 1).bit_length()
-        yield Finding(
-            Code.NETWORK_TOO_SMALL,
-            ("cluster", "pods"),
-            f"{pods} has room for {room} nodes of a /{NODE_PREFIX} each, the site has "
-            f"{len(site.hosts)} hosts",
-            f"choose a network of /{need} or larger",
-        )
-    yield from _too_large(pods, LARGEST_PODS, "pods")
-
-
-def service_network(site: Site) -> Iterator[Finding]:
-    """The network of services is neither too small nor larger than kubeadm accepts."""
-    services = parse_network(site.file.cluster.services)
-    if services.prefixlen > 24:
-        message = f"{services} has room for {services.num_addresses} services"
-        fix = "choose a network of /24 or larger; /16 is usual"
-        yield Finding(Code.NETWORK_TOO_SMALL, ("cluster", "services"), message, fix)
-    yield from _too_large(services, LARGEST_SERVICES, "services")
-
-
-def _too_large(network: IPv4Network, largest: int, what: str) -> Iterator[Finding]:
-    if network.prefixlen < largest:
-        message = f"{network} is larger than the /{largest} that kubeadm accepts for {what}"
-        fix = f"choose a network between /{largest} and /16"
-        yield Finding(Code.NETWORK_TOO_LARGE, ("cluster", what), message, fix)
+def ranges(site: Site) -> Iterator[Finding]:
+    """The networks of pods and Services are ones that kubeadm accepts, and large enough."""
+    nodes = max(1, len(site.hosts))
+    for field, (largest, smallest) in _RANGES.items():
+        text = getattr(site.file.cluster, field, None)  # others are judged where one is a hole
+        pods = field.startswith("pods")
+        need = smallest - (nodes - 1).bit_length() if pods else smallest
+        what = f"{nodes} nodes, of which each takes a /{smallest}" if pods else "a site's services"
+        values = {"network": text, "largest": largest, "need": need, "what": what}
+        if text and _any_network(text).prefixlen > need:
+            yield say("range-too-small", ("cluster", field), **values)
+        elif text and _any_network(text).prefixlen < largest:
+            yield say("range-too-large", ("cluster", field), **values)
 
 
 def zone_size(at: InZone) -> Iterator[Finding]:
@@ -84,10 +84,8 @@ def zone_size(at: InZone) -> Iterator[Finding]:
     reserved = 3 + (IPv4Address(site.file.cluster.endpoint) in network)
     room = max(0, network.num_addresses - reserved)
     if room < max(1, count):
-        need = max(1, count) + 4  # a larger network may hold the endpoint as well
-        yield Finding(
-            Code.NETWORK_TOO_SMALL,
-            at.path("network"),
-            f"{network} has room for {room} host{'s' * (room != 1)}, zone {zone.name} has {count}",
-            f"choose a network of /{32 - (need - 1).bit_length()} or larger",
-        )
+        need = (
+            32 - (max(1, count) + 3).bit_length()
+        )  # a larger network may hold the endpoint as well
+        values = {"network": network, "room": room, "zone": zone.name, "count": count}
+        yield say("zone-too-small", at.path("network"), **values, need=need)

@@ -7,11 +7,12 @@ hide a clash with it; one pass over all footprints finds every clash, however ma
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from ipaddress import IPv4Network
+from ipaddress import ip_network
 from itertools import islice
 from typing import Any
 
 from schemas.kubernetes.masking import shorten
+from schemas.model.addresses import AnyNetwork
 from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
@@ -37,7 +38,7 @@ class Footprint:
 
     site: str
     hosts_file: str
-    networks: Sequence[tuple[str, Path, IPv4Network]] = ()
+    networks: Sequence[tuple[str, Path, AnyNetwork]] = ()
     endpoint: str | None = None
     port: object = None
     announced: bool = True
@@ -52,6 +53,8 @@ class Footprint:
 
 def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> Footprint:
     """The footprint of a site from its file's data, valid or not, and its hosts."""
+    macs = [(mac, host.line) for host in hosts for name, mac in host.more if name[:4] == "mac_"]
+    hosts = [*hosts, *(Host("", "", "", "", "", mac, "", "", line) for mac, line in macs)]
     columns = dict(zip(Host._fields, zip(*hosts, strict=True), strict=True)) if hosts else {}
     cluster = _map(_map(data).get("cluster"))
     endpoint, context = cluster.get("endpoint"), cluster.get("context")
@@ -73,17 +76,22 @@ def _map(data: Any) -> dict[str, Any]:
     return data if isinstance(data, dict) else {}
 
 
-def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, IPv4Network]]:
+def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, AnyNetwork]]:
     zones = data.get("zones")
     candidates: list[tuple[str, Path, Any]] = [("the BMCs", ("bmc", "network"), data.get("bmc"))]
     for index, zone in enumerate(zones if isinstance(zones, list) else ()):
         name = f"zone {shorten(_map(zone).get('name'))}"
         candidates.append((name, ("zones", index, "network"), zone))
+        candidates.append((f"{name} (IPv6)", ("zones", index, "network6"), zone))
+    for name, network in _map(data.get("networks")).items():
+        for zone, subnet in _map(_map(network).get("zones")).items():
+            at = ("networks", str(name), "zones", str(zone), "network")
+            candidates.append((shorten(name), at, subnet))
     for name, place, holder in candidates:
-        text = _map(holder).get("network")
+        text = _map(holder).get(str(place[-1]))
         if isinstance(text, str) and "/" in text:
             try:
-                yield name, place, IPv4Network(text)
+                yield name, place, ip_network(text)
             except ValueError:
                 continue  # the site's own check says what is wrong with it
 
@@ -182,7 +190,7 @@ def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
         for name, place, network in each.networks
     ]
     # Of two networks that overlap one holds the other: sorted, what holds this one is still open.
-    around: list[tuple[int, int, str, str, Path, IPv4Network]] = []
+    around: list[tuple[int, int, str, str, Path, AnyNetwork]] = []
     for span in sorted(spans, key=lambda each: (each[0], -each[1])):
         while around and around[-1][1] < span[0]:
             around.pop()
@@ -196,7 +204,7 @@ def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
 
 
 def _network(
-    place: Path, name: str, network: IPv4Network, other: str, other_name: str, theirs: IPv4Network
+    place: Path, name: str, network: AnyNetwork, other: str, other_name: str, theirs: AnyNetwork
 ) -> Finding:
     message = f"{network} of {name} overlaps {theirs} of {other_name} in site {other}"
     return Finding(Code.SITES_CLASH, place, message, "choose a network that no other site has")

@@ -4,11 +4,13 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
+from schemas.model.hardware import Arch
 from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
 from schemas.model.release import Release
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
 """Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and
@@ -34,12 +36,8 @@ def operating_system(at: InPool) -> Iterator[Finding]:
     place = at.path("os") if pool.os else at.path("name")
     if name not in systems:
         near = nearest(name, systems)
-        yield Finding(
-            Code.UNKNOWN_OS,
-            place,
-            f"release {site.release.release} has no operating system {name}",
-            f"write {near}" if near else f"write one of {', '.join(systems)}",
-        )
+        advice = f"write {near}" if near else f"write one of {', '.join(systems)}"
+        yield say("os-unknown", place, release=site.release.release, name=name, advice=advice)
         return
     version, builds = site.version(pool), systems[name].images
     # A version that the release does not know at all is one fault, not one of each pool.
@@ -50,6 +48,9 @@ def operating_system(at: InPool) -> Iterator[Finding]:
             fix = f"write {'' if pool.os else 'os: '}{other}, or {fix}"
         message = f"{name} has no image for Kubernetes {version}, only for {', '.join(builds)}"
         yield Finding(Code.OS_IMAGE_MISSING, place, message, fix)
+    arm64 = pool.hardware in site.hardware and site.profile(pool).arch is Arch.ARM64
+    if arm64 and version in builds and builds[version].arm64 is None:
+        yield say("os-image-of-arm64", place, name=name, version=version)
 
 
 def _supported_minor(
@@ -58,16 +59,12 @@ def _supported_minor(
     core = site.release.cluster_api.core
     # A release of another Cluster API is a fault of the release, which ``release_findings`` names.
     low, high = SUPPORTED_MINORS.get(minor(core), (0, minor(version)))
+    values = {"core": core, "release": site.release.release, "low": low, "high": high}
+    values |= {"version": version, "advice": _advice(version, known)}
     if not low <= minor(version) <= high:
-        message = (
-            f"Cluster API {core} of release {site.release.release} runs Kubernetes v1.{low} to "
-            f"v1.{high}, not {version}"
-        )
-        yield Finding(Code.VERSION_UNSUPPORTED, place, message, f"write {_advice(version, known)}")
+        yield say("version-unsupported", place, **values)
     elif version not in known:
-        message = f"release {site.release.release} was not made for Kubernetes {version}"
-        fix = f"write {_advice(version, known)}, or add the version and its images to the release"
-        yield Finding(Code.VERSION_UNSUPPORTED, place, message, fix)
+        yield say("version-unknown", place, **values)
 
 
 def _advice(version: str, known: list[str]) -> str:
@@ -77,18 +74,12 @@ def _advice(version: str, known: list[str]) -> str:
 def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
     place = ("cluster", "workers")
     behind = minor(control_plane) - minor(workers)
+    least = f"v1.{minor(control_plane) - MAX_WORKER_SKEW}"
+    values = {"workers": workers, "control_plane": control_plane, "behind": behind, "least": least}
     if [int(n) for n in workers[1:].split(".")] > [int(n) for n in control_plane[1:].split(".")]:
-        message = f"workers {workers} are ahead of the control plane {control_plane}"
-        fix = f"write {control_plane}, or upgrade the control plane (cluster.kubernetes) first"
-        yield Finding(Code.VERSION_SKEW, place, message, fix)
+        yield say("workers-ahead", place, **values)
     elif behind > MAX_WORKER_SKEW:
-        yield Finding(
-            Code.VERSION_SKEW,
-            place,
-            f"workers {workers} are {behind} minors behind the control plane {control_plane}; "
-            f"{MAX_WORKER_SKEW} are allowed",
-            f"write v1.{minor(control_plane) - MAX_WORKER_SKEW} or later",
-        )
+        yield say("workers-behind", place, **values, most=MAX_WORKER_SKEW)
 
 
 def release_findings(release: Release) -> Iterator[str]:

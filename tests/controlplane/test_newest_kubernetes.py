@@ -27,7 +27,7 @@ from schemas.reading.catalogue import load_release, release_names
 from tests.components.remediation.test_devicetaints import ON
 from tests.controlplane.test_twin_models import asking, fake_slices, no_plugins, parts, waiting
 from tests.kit.accelerator_sites import V100, by_dra
-from tests.kit.repository import ROOT
+from tests.kit.repository import written_out
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tests.schemas.facts.test_feature_gates import at
@@ -47,8 +47,8 @@ def moved(folder: Path, version: str) -> dict[str, Site]:
     """The repository's sites, written for the newest release and ``version``."""
     yaml = YAML()
     (folder / "sites").mkdir()
-    for source in (ROOT / "sites").rglob("*"):
-        target = folder / source.relative_to(ROOT)
+    for source in (written_out() / "sites").rglob("*"):
+        target = folder / source.relative_to(written_out())
         if source.is_dir():
             target.mkdir(exist_ok=True)
         elif source.parent.name == "sites" and source.suffix == ".yaml":

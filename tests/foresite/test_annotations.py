@@ -17,7 +17,7 @@ from foresite.command import FOUND, OK
 from schemas.model.codes import Code
 from schemas.model.problem import Problem, first_problems
 from tests.kit.policy_lab import RULE, Lab, copied
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"minLength": 1}}}
 NUMBER = {"type": "integer", "minimum": 1}
@@ -95,7 +95,7 @@ SARIF = {
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with three faults: in a site file, in a host list, and of a file as a whole."""
-    shutil.copytree(ROOT / "sites", tmp_path / "sites", ignore=shutil.ignore_patterns("tokyo*"))
+    copy_sites(tmp_path, ignore=shutil.ignore_patterns("tokyo*"))
     file = tmp_path / "sites" / "lab-1.yaml"
     file.write_text(file.read_text().replace("region:", "regoin:"))
     (tmp_path / "sites" / "nara-1.yaml").mkdir()

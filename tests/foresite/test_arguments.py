@@ -18,7 +18,7 @@ import pytest
 from foresite.arguments import parser
 from foresite.cli import main
 from foresite.command import FAILED, OK, visible
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites
 
 SAID: dict[str, Any] = tomllib.loads((ROOT / "foresite" / "commands.toml").read_text("utf-8"))
 COMMANDS = [name for name in SAID if name != "shared"]
@@ -160,7 +160,7 @@ def calls(folder: Path) -> list[list[str]]:
 def test_nothing_that_is_typed_moves_a_cursor_or_writes_a_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "sites", tmp_path / "sites", ignore=shutil.ignore_patterns("t*-1.*"))
+    copy_sites(tmp_path, ignore=shutil.ignore_patterns("t*-1.*"))
     for arguments in calls(tmp_path):
         with contextlib.suppress(SystemExit):
             main(arguments)

@@ -19,7 +19,7 @@ from foresite.command import FAILED, FOUND, OK
 from foresite.commands import check
 from schemas.model.codes import Code
 from tests.golden import GOLDEN
-from tests.kit.repository import ROOT, all_sites
+from tests.kit.repository import ROOT, all_sites, copy_sites
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
 """Of this checkout, with output held back as it is by default, so that it can fail late."""
@@ -28,7 +28,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with lab-1 and tsukuba-1, which a test may change."""
-    shutil.copytree(ROOT / "sites", tmp_path / "sites", ignore=shutil.ignore_patterns("tokyo*"))
+    copy_sites(tmp_path, ignore=shutil.ignore_patterns("tokyo*"))
     return tmp_path
 
 
@@ -173,7 +173,7 @@ ODD = [
 def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with lab-1, which stays as it is."""
     folder = tmp_path_factory.mktemp("small")
-    shutil.copytree(ROOT / "sites", folder / "sites", ignore=shutil.ignore_patterns("t*-1.*"))
+    copy_sites(folder, ignore=shutil.ignore_patterns("t*-1.*"))
     return folder
 
 

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from enum import Enum
@@ -25,13 +24,13 @@ from schemas.reading.host_list import COLUMNS
 from schemas.reading.yaml_reader import Document, read_yaml
 from schemas.resolve import Meaning, Origin, UnknownPathError, resolve
 from tests.golden import GOLDEN, every_site, of_kind, with_pool
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, WRITTEN_OUT, copy_sites, written_out
 
 SITES = sorted(every_site())
 
 
 def root_of(name: str) -> Path:
-    return GOLDEN if name == "edge-1" else ROOT
+    return GOLDEN if name == "edge-1" else written_out()
 
 
 @cache
@@ -48,7 +47,7 @@ def meaning_of(name: str, path: str) -> Meaning:
 
 
 def explained(*arguments: str) -> int:
-    return main(["--root", str(ROOT), "explain", *arguments])
+    return main(["--root", str(written_out()), "explain", *arguments])
 
 
 def plain(value: Any) -> Any:
@@ -187,7 +186,7 @@ def test_a_name_goes_before_a_number_and_brackets_say_number_or_key() -> None:
     zone = site.file.zones[0].model_copy(update={"name": "0", "gateway": "10.0.0.1"})
     file = site.file.model_copy(update={"zones": [*site.file.zones, zone]})
     odd = replace(site, file=file)
-    document = document_of(ROOT / "sites" / "lab-1.yaml")
+    document = document_of(WRITTEN_OUT / "lab-1.yaml")
     assert resolve(odd, document, "", "zones.0.gateway").value == "10.0.0.1"
     assert resolve(odd, document, "", "zones[0].name").value == "lab"
     assert resolve(odd, document, "", "zones.1.name").value == "0"
@@ -198,7 +197,7 @@ def test_a_name_goes_before_a_number_and_brackets_say_number_or_key() -> None:
 @pytest.mark.parametrize("key", ["hardware", "release", "os", "name", "workers", "version"])
 def test_a_label_is_a_label_however_it_is_called(key: str) -> None:
     site = with_pool(every_site()["lab-1"], "lab", labels={key: "x"})
-    document = document_of(ROOT / "sites" / "lab-1.yaml")
+    document = document_of(WRITTEN_OUT / "lab-1.yaml")
     meaning = resolve(site, document, "", f"pools.lab.labels.{key}")
     assert (meaning.value, meaning.others) == ("x", ())
     assert meaning.change is not None
@@ -569,7 +568,7 @@ def test_every_part_of_a_site_can_be_written_as_json(capsys: pytest.CaptureFixtu
 def test_a_site_with_problems_is_not_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "sites", tmp_path / "sites")
+    copy_sites(tmp_path)
     (tmp_path / "sites" / "lab-1.hosts.csv").write_text("name\n")
     for form in ("text", "json"):
         arguments = ["--root", str(tmp_path), "explain", "lab-1", "region", "--format", form]

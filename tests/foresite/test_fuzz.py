@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from foresite.cli import main
 from tests.invalid.faults import FOLDER
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites
 
 FEW, MANY = 20, 2_000
 MOST = 512 * 1024
@@ -122,7 +122,7 @@ def spliced(draw: st.DrawFn, text: str) -> str:
 
 
 def check_site(root: Path, name: str, text: str) -> None:
-    shutil.copytree(ROOT / "sites", root / "sites", dirs_exist_ok=True)
+    copy_sites(root)
     shutil.copytree(FOLDER / "base", root, dirs_exist_ok=True)
     (root / "sites" / f"{name}.yaml").write_bytes(text.encode("utf-8", "surrogatepass"))
     judge("--root", str(root), "check", name)

@@ -2,7 +2,6 @@
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +14,7 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
-from tests.kit.repository import ROOT, all_sites
+from tests.kit.repository import ROOT, all_sites, copy_sites
 
 SITE = "tokyo-1"
 IMAGE = "registry.example/train:1"
@@ -128,7 +127,7 @@ def test_the_bucket_of_a_job_arrives(capsys: pytest.CaptureFixture[str]) -> None
 def test_who_may_use_a_bucket_is_said(
     said_of_it: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "sites", tmp_path / "sites")
+    copy_sites(tmp_path)
     file = tmp_path / "sites" / "lab-1.yaml"
     buckets = f"buckets: [{{name: data, quota: 2Ti, {said_of_it}}}]"
     file.write_text(re.sub(r"buckets: .*", buckets, file.read_text("utf-8")), "utf-8")
@@ -199,7 +198,7 @@ def test_what_there_is_can_be_read_by_a_machine(capsys: pytest.CaptureFixture[st
 def test_a_site_with_problems_gives_no_job(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "sites", tmp_path / "sites")
+    copy_sites(tmp_path)
     (tmp_path / "sites" / f"{SITE}.hosts.csv").write_text("name\n")
     for form in ("yaml", "json"):
         arguments = ["--root", str(tmp_path), "job", SITE, *right(), "--format", form]

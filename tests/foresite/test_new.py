@@ -15,13 +15,13 @@ from schemas.load import load_site, site_names
 from schemas.model.codes import Code
 from schemas.reading.typed_document import TODO
 from tests.golden import GOLDEN
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites, written_out
 
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with lab-1, which a test may change."""
-    shutil.copytree(ROOT / "sites", tmp_path / "sites", ignore=shutil.ignore_patterns("t*-1.*"))
+    copy_sites(tmp_path, ignore=shutil.ignore_patterns("t*-1.*"))
     shutil.copytree(GOLDEN / "sites" / "brought", tmp_path / "sites" / "brought")
     return tmp_path
 
@@ -29,7 +29,7 @@ def root(tmp_path: Path) -> Path:
 @pytest.fixture(params=["edge-1", "lab-1", "tokyo-1", "tsukuba-1"])
 def other(root: Path, request: pytest.FixtureRequest) -> str:
     """A site of that repository, each in turn."""
-    for folder in (ROOT / "sites", GOLDEN / "sites"):
+    for folder in (written_out() / "sites", GOLDEN / "sites"):
         for path in folder.glob(f"{request.param}.*"):
             shutil.copy(path, root / "sites")
     return str(request.param)
@@ -262,3 +262,13 @@ def test_a_failure_half_way_leaves_no_file(
     assert made(root, "osaka-1", "lab-1") == FAILED
     assert "No space left" in capsys.readouterr().err
     assert state(root) == before
+
+
+@pytest.mark.parametrize("like", ["lab-1", "tokyo-1", "tsukuba-1"])
+def test_what_the_region_says_is_left_to_it(tmp_path: Path, like: str) -> None:
+    for folder in ("sites", "regions"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    assert made(tmp_path, "new-1", like) == OK
+    text = text_of(tmp_path, "new-1")
+    assert not re.search(r"(?m)^ *(sources|ntp|dns|proxy|registry_mirror|authentication):", text)
+    assert {each.code for each in load_site(tmp_path, "new-1").problems} == {Code.TODO_LEFT}

@@ -18,7 +18,7 @@ from foresite.origin import Origins
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import Fault
 from schemas.load import Loaded, load_site
-from tests.kit.repository import ROOT
+from tests.kit.repository import copy_sites
 
 SITE = "tokyo-1"
 CASES: dict[tuple[str, str], tuple[str, str]] = {
@@ -101,7 +101,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with tokyo-1, whose own rule refuses the fields of the cases."""
     folder = tmp_path_factory.mktemp("origins")
     others = shutil.ignore_patterns("lab*", "tsukuba*")
-    shutil.copytree(ROOT / "sites", folder / "sites", ignore=others)
+    copy_sites(folder, ignore=others)
     (folder / "sites" / "own.py").write_text(RULES % json.dumps(list(CASES)))
     with (folder / "sites" / f"{SITE}.yaml").open("a") as file:
         file.write("\npolicies:\n  python: [own.py]\n")

@@ -20,7 +20,7 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
 from tests.golden import every_site
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites
 
 MEASURED = ("lab-1", "tokyo-1")
 
@@ -323,7 +323,7 @@ def test_a_link_to_itself_is_an_error(tmp_path: Path, capsys: pytest.CaptureFixt
 def test_nothing_is_written_where_one_site_has_a_problem(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "sites", tmp_path / "sites")
+    copy_sites(tmp_path)
     file = tmp_path / "sites" / "lab-1.yaml"
     file.write_text(file.read_text().replace("port", "prot").replace("ntp", "npt"))
     out = tmp_path / "out"

@@ -1,9 +1,9 @@
 """Repositories with one fault each: a good base, and the edits of a file in tests/invalid/.
 
 A fault file says ``what`` is wrong, how to ``edit`` the files of tests/invalid/base, which sites to
-``load`` (all, where it does not say), and which problems to ``expect``, each as
-``code file:line:column``, or ``code file`` where the file as a whole is meant. An edit names a
-``file`` below sites/ and does one of these:
+``load`` (all, where it does not say), which sites of base/more come ``with`` the base, and which
+problems to ``expect``, each as ``code file:line:column``, or ``code file`` where the file as a
+whole is meant. An edit names a ``file`` below sites/ and does one of these:
 
 find + write     replace a text that is there once (write is repeated ``times``)
 append           add text at the end
@@ -36,7 +36,7 @@ def fault_files() -> list[Path]:
 def read_fault(path: Path) -> dict[str, Any]:
     """The content of a fault file; its edits always as a list."""
     fault: dict[str, Any] = yaml.load(path.read_bytes(), yaml.CSafeLoader)
-    assert fault.keys() <= {"what", "edit", "load", "expect"}, path
+    assert fault.keys() <= {"what", "edit", "load", "with", "expect"}, path
     if isinstance(fault["edit"], dict):
         fault["edit"] = [fault["edit"]]
     return fault
@@ -44,7 +44,10 @@ def read_fault(path: Path) -> dict[str, Any]:
 
 def build(fault: dict[str, Any], root: Path) -> Path:
     """The repository that a fault file describes, below ``root``."""
-    shutil.copytree(FOLDER / "base", root, dirs_exist_ok=True)
+    shutil.copytree(FOLDER / "base" / "sites", root / "sites", dirs_exist_ok=True)
+    for name in fault.get("with", ()):
+        for file in (FOLDER / "base" / "more").glob(f"{name}.*"):
+            shutil.copy(file, root / "sites")
     for edit in fault["edit"]:
         _apply(dict(edit), root / "sites")
     return root

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foresite.cli import main
-from tests.kit.repository import ROOT
+from tests.kit.repository import copy_sites
 
 OPEN_POD = """\
 apiVersion: v1
@@ -88,7 +88,7 @@ class Lab:
 def copied(root: Path) -> Path:
     """The sites of this repository without the large ones, below ``root``."""
     others = shutil.ignore_patterns("tokyo*", "tsukuba*")
-    shutil.copytree(ROOT / "sites", root / "sites", ignore=others)
+    copy_sites(root, ignore=others)
     return root
 
 

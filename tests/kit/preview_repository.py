@@ -8,7 +8,7 @@ from pathlib import Path
 from preview.result import Preview, SitePreview
 from preview.states.snapshot import at, work_tree
 from preview.survey import survey
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites
 
 
 class Repository:
@@ -16,7 +16,7 @@ class Repository:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        shutil.copytree(ROOT / "sites", root / "sites")
+        copy_sites(root)
         shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
         self.git("init", "-q", "-b", "main", ".")
         self.commit("first")

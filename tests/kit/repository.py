@@ -1,6 +1,10 @@
 """The repository under test, and its sites as the tests see them."""
 
+import atexit
 import functools
+import shutil
+import tempfile
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -8,12 +12,32 @@ from schemas.facts.site import Site
 from schemas.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
+WRITTEN_OUT = Path(__file__).with_name("written_out")
+"""The files of the example sites as they are without a region: each says all that holds for it."""
+
+
+def copy_sites(root: Path, ignore: Callable[..., set[str]] | None = None) -> None:
+    """The example sites at ``root``, written out, so that each file can be edited alone."""
+    shutil.copytree(ROOT / "sites", root / "sites", ignore=ignore, dirs_exist_ok=True)
+    for file in WRITTEN_OUT.glob("*.yaml"):
+        if (root / "sites" / file.name).exists():
+            shutil.copyfile(file, root / "sites" / file.name)
+
+
+@functools.cache
+def written_out() -> Path:
+    """A repository with the example sites, written out."""
+    folder = tempfile.TemporaryDirectory(prefix="written-out-")
+    atexit.register(folder.cleanup)
+    copy_sites(Path(folder.name))
+    return Path(folder.name)
 
 
 @functools.cache
 def all_sites() -> dict[str, Site]:
-    """Every site of the repository; a problem in one fails whoever asks."""
-    loaded = load(ROOT)
+    """Every site of the repository; a problem in one fails whoever asks. Each is written out, and
+    so the same without its region (tests/schemas/test_regions.py)."""
+    loaded = load(written_out())
     problems = [str(problem) for each in loaded.values() for problem in each.problems]
     assert not problems, problems
     return {name: each.site for name, each in loaded.items() if each.site is not None}

@@ -10,7 +10,7 @@ import pytest
 from foresite.cli import main
 from foresite.commands.preview import FILES
 from tests.kit.preview_repository import Repository
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, copy_sites
 
 TOKYO = "sites/tokyo-1.yaml"
 
@@ -155,7 +155,7 @@ def test_what_cannot_be_run_says_what_to_write(
 def test_a_repository_without_git_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    shutil.copytree(ROOT / "sites", tmp_path / "sites")
+    copy_sites(tmp_path)
     assert main(["--root", str(tmp_path), "preview"]) == 2
     assert "not a git repository" in capsys.readouterr().err
 

@@ -18,6 +18,7 @@ from components.effects.vocabulary import Action, Impact
 from preview.result import Cause, HostVerdict, SitePreview, State
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.hardware import HardwareProfile
+from schemas.model.host_networks import Bond, FurtherNetwork, NicLayout, Subnet
 from schemas.model.primitives import Model
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import EVERY_COLUMN
@@ -206,6 +207,10 @@ def test_every_field_of_a_site_is_edited_in_some_row(tmp_path: Path) -> None:
 _NAMED: dict[str, type[Model]] = {
     "hardware": HardwareProfile,
     "accelerators.models": AcceleratorModel,
+    "host_networks": NicLayout,
+    "host_networks.*.bonds": Bond,
+    "networks": FurtherNetwork,
+    "networks.*.zones": Subnet,
 }
 """Maps of models, whose keys are names and no fields; of a site and of the catalogue alike."""
 

@@ -58,7 +58,8 @@ def test_example_sites_name_images_that_there_are_recipes_for() -> None:
     """What stands for a site's own build in an example is one that can be built here."""
     tags = [tag for name in targets() for tag in BAKE["target"][name]["tags"]]
     built = {tag.rpartition(":")[0].partition("/")[2] for tag in tags}
-    texts = (path.read_text("utf-8") for path in sorted((ROOT / "sites").glob("*.yaml")))
+    files = [*(ROOT / "sites").glob("*.yaml"), *(ROOT / "regions").glob("*.yaml")]
+    texts = [path.read_text("utf-8") for path in files]
     named = {
         name for text in texts for name in re.findall(r"registry\.example/([^:@\s]+)[:@]", text)
     }

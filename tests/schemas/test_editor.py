@@ -19,7 +19,7 @@ import pytest
 
 from schemas.editor import FILE, site_schema
 from schemas.load import hardware_catalogue, release_names, site_names
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, WRITTEN_OUT
 from tools.toolchain.cache import cache_directory, filling, hold_lock
 
 pytestmark = pytest.mark.editor
@@ -163,7 +163,7 @@ def server(
 
 @pytest.fixture(scope="module")
 def text() -> str:
-    text = (ROOT / "sites" / "tokyo-1.yaml").read_text("utf-8")
+    text = (WRITTEN_OUT / "tokyo-1.yaml").read_text("utf-8")
     assert text.startswith(MODELINE)
     return text
 
@@ -172,7 +172,7 @@ def text() -> str:
 def test_a_language_server_finds_nothing_wrong_with_the_sites(
     name: str, server: LanguageServer
 ) -> None:
-    assert server.faults((ROOT / "sites" / f"{name}.yaml").read_text("utf-8")) == []
+    assert server.faults((WRITTEN_OUT / f"{name}.yaml").read_text("utf-8")) == []
 
 
 @pytest.mark.parametrize(

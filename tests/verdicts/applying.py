@@ -59,7 +59,11 @@ class Table(Repository):
             self.commit("as at first")
 
     def _contents(self) -> dict[str, bytes]:
-        files = (path for part in ("sites", "schemas") for path in (self.root / part).rglob("*"))
+        files = (
+            path
+            for part in ("sites", "regions", "schemas")
+            for path in (self.root / part).rglob("*")
+        )
         return {str(f.relative_to(self.root)): f.read_bytes() for f in files if f.is_file()}
 
 

@@ -2,7 +2,7 @@
 
 from components.effects.vocabulary import Impact
 from tests.kit.preview_repository import Repository
-from tests.kit.repository import ROOT
+from tests.kit.repository import WRITTEN_OUT
 from tests.verdicts.cachesites import ALL, tokyo
 from tests.verdicts.edits import DIGEST, Edit, site
 from tests.verdicts.row import ANY, Verdict, restarted
@@ -110,7 +110,7 @@ def with_remediation(name: str) -> Edit:
     """The fault remediation of the example, after ``without_remediation``."""
 
     def edit(repository: Repository) -> None:
-        example = (ROOT / "sites" / f"{name}.yaml").read_text("utf-8")
+        example = (WRITTEN_OUT / f"{name}.yaml").read_text("utf-8")
         section = example.partition("\nremediation:")[2].partition("\nmonitoring:\n")[0]
         new = f"\nremediation:{section}\nmonitoring:\n"
         repository.replace(f"sites/{name}.yaml", "\nmonitoring:\n", new)

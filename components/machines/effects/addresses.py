@@ -1,7 +1,7 @@
 """The IPPool: addresses are claimed when a machine is made, and kept until it goes."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv4Network
+from ipaddress import ip_address, ip_network
 from typing import Any
 
 from components.effects.rules import Rule, path
@@ -80,9 +80,10 @@ def _outside(entries: Any, pool: Manifest | None) -> set[str]:
 
 def _holds(span: Json, address: str) -> bool:
     """True if a range holds an address; a bound that is not set does not limit."""
-    first, last = (IPv4Address(span.get(*at)) for at in (("start", 0), ("end", 2**32 - 1)))
-    one = IPv4Address(address)
-    return first <= one <= last and one in IPv4Network(span.get("subnet", "0.0.0.0/0"))
+    one, subnet = ip_address(address), ip_network(span.get("subnet", "0.0.0.0/0"))
+    first = ip_address(span.get("start", str(subnet[0])))
+    last = ip_address(span.get("end", str(subnet[-1])))
+    return one in subnet and int(first) <= int(one) <= int(last)
 
 
 @of_field

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from preview.differences.edits.edit import Edit, Input
 from preview.result import Cause
 from schemas.facts.site import Site
-from schemas.reading.host_list import EVERY_COLUMN, Host, cell_column
+from schemas.reading.host_list import Host, cell_column
 from schemas.reading.site_files import read
 from schemas.reading.tree import Refused
 
@@ -62,8 +62,8 @@ def _host_causes(mine: Host | None, theirs: Host | None, sides: list[_HostText])
     elif theirs is None and mine is not None:
         yield Cause(sides[0].file, mine.line, 1, f"hosts.{mine.name}", "its line", "", gone=True)
     elif mine is not None and theirs is not None:
-        for name in EVERY_COLUMN:
-            old, new = getattr(mine, name), getattr(theirs, name)
+        for name in dict.fromkeys((*mine.columns, *theirs.columns)):
+            old, new = mine.cell(name), theirs.cell(name)
             if old != new:
                 at = (sides[1].file, theirs.line, sides[1].column(theirs, name))
                 yield Cause(*at, f"hosts.{theirs.name}.{name}", old, new)

@@ -21,6 +21,7 @@ from foresite.delivery.stack.engines import engine_for
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit.kills.plan import BACK
+from tests.kit.repository import written_out
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
@@ -140,7 +141,7 @@ def _site_files(case: str, *, changed: bool) -> tuple[str, str]:
     needs a person to go.
     """
     yaml, hosts = (
-        (ROOT / "sites" / f"lab-1{end}").read_text(encoding="utf-8")
+        (written_out() / "sites" / f"lab-1{end}").read_text(encoding="utf-8")
         for end in (".yaml", ".hosts.csv")
     )
     if (case == BACK) != changed:

@@ -9,10 +9,13 @@ from typing import Any
 
 import yaml
 
+from components.machines.in_place import FLAG, GATE
 from controlplane import Client, Manifest
 from controlplane.daemon import Daemon
 from tools.toolchain import Tool, Tools
 
+SYNCED = r"^example\.com/mode$"
+"""Labels that the experiments keep on nodes in place."""
 NAMES = ("capi-core", "capi-kubeadm-control-plane", "capi-kubeadm-bootstrap")
 _FIRST_PORT = 9400
 """Free in a network namespace of our own; three of each kind follow."""
@@ -23,7 +26,7 @@ _BURST = (
     "--clustercache-client-qps=500",
     "--clustercache-client-burst=1000",
 )
-_COMPRESSED = "--feature-gates=ReconcilerRateLimiting=false"
+_COMPRESSED = f"--feature-gates=ReconcilerRateLimiting=false,{GATE}=true"
 """On (the default) an object is reconciled once a second at most. Off, the same happens in the same
 order, in an eighth of the time."""
 
@@ -53,6 +56,7 @@ class Manager:
                 "--insecure-diagnostics",
                 *_BURST,
                 _COMPRESSED,
+                *([f"{FLAG}={SYNCED}"] if self.tool.name == NAMES[0] else []),
             ]
         )
 

@@ -62,8 +62,8 @@ def _processor_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def observe() -> dict[str, Any]:
-    """Run all experiments in a namespace of their own; what was seen, by experiment.
+def observe(module: str = "tests.real.live.run") -> Any:
+    """Run all experiments of a module in a namespace of their own; what was seen.
 
     Raises RuntimeError with the end of the output where a run fails.
     """
@@ -74,7 +74,7 @@ def observe() -> dict[str, Any]:
             "nice",
             "-n",
             "-10",
-            *inside([sys.executable, "-m", "tests.real.live.run", folder]),
+            *inside([sys.executable, "-m", module, folder]),
         ]
         # A lazy garbage collector takes an eighth off the servers' work.
         env = {"GOGC": "400", **os.environ}
@@ -84,8 +84,7 @@ def observe() -> dict[str, Any]:
         )  # fmt: skip
         if done.returncode != 0:
             raise RuntimeError((done.stdout + done.stderr)[-6000:])
-        result: dict[str, Any] = json.loads((Path(folder) / "result.json").read_text())
-    return result
+        return json.loads((Path(folder) / "result.json").read_text())
 
 
 def as_json(seen: Observation) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Texts that look like a key are refused wherever they stand, and shown nowhere."""
 
 import json
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from schemas.model.site_file import SiteFile
 from schemas.reading.literal_secrets import REFERENCES, in_manifests, in_text
 from schemas.reading.site_files import MAX_BYTES
 from tests.kit import secret_samples as samples
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, WRITTEN_OUT, copy_sites
 from tests.kit.secrets_canary import canary
 from tests.preview.test_verdicts import leaves
 
@@ -173,7 +172,7 @@ def test_fields_that_name_secrets_are_known() -> None:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("literals")
-    shutil.copytree(ROOT / "sites", root / "sites")
+    copy_sites(root)
     (root / "schemas").mkdir()
     (root / "schemas" / "catalogue").symlink_to(ROOT / "schemas" / "catalogue")
     return root
@@ -195,7 +194,7 @@ def put(value: Any, path: tuple[Any, ...], text: str) -> None:
     value[path[-1]] = text
 
 
-LAB = yaml.safe_load((ROOT / "sites" / "lab-1.yaml").read_text())
+LAB = yaml.safe_load((WRITTEN_OUT / "lab-1.yaml").read_text())
 assert isinstance(LAB, dict)
 
 

@@ -23,9 +23,10 @@ from schemas.kubernetes.quantities import amount
 from schemas.load import load_release, load_site
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.codes import Code
+from schemas.model.kubelet import EvictionHard, Kubelet
 from schemas.model.release import Release
 from schemas.model.scheduling import Scheduling
-from schemas.model.site_file import EvictionHard, Kubelet, Pool, Rollout
+from schemas.model.site_file import Pool, Rollout
 from schemas.reading.host_list import Host
 from schemas.rules import (
     POOL_RULES,
@@ -209,9 +210,9 @@ def test_advice_on_the_network_of_pods_helps(prefix: int, count: int) -> None:
         file = SITE.file.model_copy(update={"cluster": cluster})
         return replace(SITE, file=file, hosts=SITE.hosts[:1] * count)
 
-    finding = only(networks.pod_network(sized(prefix)))
+    finding = only(networks.ranges(sized(prefix)))
     if finding:
-        assert only(networks.pod_network(sized(number(finding.fix, r"/(\d+)")))) is None
+        assert only(networks.ranges(sized(number(finding.fix, r"/(\d+)")))) is None
 
 
 @pytest.mark.parametrize(
@@ -391,7 +392,7 @@ def test_a_hundred_sites_apart_have_no_clash() -> None:
             f"s{n}",
             f"s{n}.csv",
             {"zones": [{"network": f"10.{n}.{zone * 4}.0/22"} for zone in range(60)]},
-            [Host._make((*(f"{n}-{h}-{c}" for c in range(8)), h, "")) for h in range(400)],
+            [Host._make((*(f"{n}-{h}-{c}" for c in range(8)), h, "", ())) for h in range(400)],
         )
         for n in range(100)
     ]

@@ -1,0 +1,67 @@
+"""IPPools: the addresses of a site's hosts, one pool for each network and family.
+
+A claim is named <host>-<pool> where the Metal3 provider runs with
+--enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the range
+that holds the address (Metal3 IPAM 1.13, ippool_manager.go). Ranges never hold an address of
+something else, so a provider without the flag cannot give it to a machine. They do not follow the
+host list: IPAM's webhook refuses ranges without an address that is in use. Objects IPAddress are
+named by the prefix and the address, so no two pools share a prefix.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from components.machines.names import CLUSTER_LABEL, metadata
+from components.making.manifest import Json, Manifest
+from components.making.template import filled
+from schemas.facts.addresses import host_ranges, ranges
+from schemas.facts.host_networks import address_in, attached, pool_name, subnets
+from schemas.facts.site import Site
+from schemas.model.addresses import AnyAddress, AnyNetwork
+from schemas.reading.host_list import Host
+
+
+def address_pools(site: Site) -> list[Manifest]:
+    """The pool of the zones' networks, and one for each further network that hosts are on."""
+    spans = [
+        _span(first, last, zone.network, zone.gateway)
+        for zone in site.file.zones
+        for first, last in host_ranges(site, zone)
+    ]
+    own = _pool(site, "", spans, {host.name: host.ip for host in site.hosts})
+    return [own, *(_further(site, name, hosts) for name, hosts in attached(site).items())]
+
+
+def _further(site: Site, network: str, hosts: tuple[Host, ...]) -> Manifest:
+    spans: list[Json] = []
+    given: dict[str, str] = {}
+    for zone, subnet, gateway in subnets(site, network):
+        last: Any = subnet[-2] if subnet.version == 4 else subnet[-1]
+        taken: Any = [gateway] if gateway and gateway in subnet else []
+        new = [_span(*each, subnet, gateway) for each in ranges(subnet[1], last, taken)]
+        spans += [each for each in new if each not in spans]  # zones may share a subnet
+        mine = [host for host in hosts if host.zone == zone.name]
+        given |= {host.name: str(address_in(host, zone, network, subnet)) for host in mine}
+    return _pool(site, network, spans, given)
+
+
+def _span(
+    first: AnyAddress, last: AnyAddress, subnet: AnyNetwork | str, gateway: AnyAddress | str | None
+) -> Json:
+    prefix = int(str(subnet).partition("/")[2])
+    found = {"start": str(first), "end": str(last), "subnet": str(subnet), "prefix": prefix}
+    return found | ({"gateway": str(gateway)} if gateway else {})
+
+
+def _pool(site: Site, network: str, spans: Iterable[Json], given: Mapping[str, str]) -> Manifest:
+    name = pool_name(site, network)
+    (body,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        metadata=metadata(site, name, **{CLUSTER_LABEL: site.name}),
+        site=site.name,
+        prefix=name,
+        ranges=spans,
+        addresses={f"{host}-{name}": address for host, address in given.items()},
+    )
+    return Manifest(f"IPPool/{network}" if network else "IPPool", body, protect=True)

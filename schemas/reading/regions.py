@@ -1,0 +1,248 @@
+"""A site's document and its region's as one: what the site does not say, the region may.
+
+``regions/<region>.yaml`` is read and judged once, however many sites name it. A key of the closed
+list (schemas/model/region.py) that the site writes replaces the region's whole value; nothing is
+merged. A region has no region, and only sites name bundles. Paths of files in a region are those
+of a site: below sites/.
+"""
+
+import functools
+import re
+import textwrap
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from schemas.kubernetes.masking import shorten
+from schemas.model.codes import Code
+from schemas.model.nearest import nearest
+from schemas.model.primitives import DnsLabel
+from schemas.model.problem import Problem
+from schemas.model.region import BUNDLED, KEYS, RegionFile, is_required, section_of
+from schemas.model.site_file import SiteFile
+from schemas.reading.document import Given
+from schemas.reading.literal_secrets import in_file, merge_literals
+from schemas.reading.site_files import SITE_FILE, names_in, read
+from schemas.reading.tree import Folder, Refused
+from schemas.reading.typed_document import TODO, parse, place, readable, value_at
+from schemas.reading.wording import pattern_of
+from schemas.reading.yaml_reader import Document, Path, read_yaml
+
+FOLDER = "regions"
+_NOTHING = object()
+
+
+class Region(NamedTuple):
+    """The file of a region, as far as it can be read, and its problems."""
+
+    document: Document | None
+    problems: tuple[Problem, ...]
+
+
+def read_region(root: Folder, name: str) -> Region | None:
+    """The region of that name; None where there is no such file: then the name is free text."""
+    data = read(root / FOLDER, name + SITE_FILE, FOLDER)
+    if not isinstance(data, Refused):
+        return _judge(data, f"{FOLDER}/{name}{SITE_FILE}")
+    if data.code is Code.FILE_MISSING:
+        return None
+    return Region(
+        None, (Problem(f"{FOLDER}/{name}{SITE_FILE}", 0, 0, data.code, "", "", *data[1:]),)
+    )
+
+
+def region_problems(root: Folder) -> list[Problem]:
+    """The problems of all files in regions/, also of those that no site names."""
+    found: list[Problem] = []
+    for name in names_in(root / FOLDER):
+        region, shown = read_region(root, name), f"{FOLDER}/{shorten(name, 200)}{SITE_FILE}"
+        if not _is_name(name):
+            message, fix = "no site can name this region", "give it a name such as jp-east.yaml"
+            found.append(Problem(shown, 0, 0, Code.SITE_NAME_MISMATCH, "", "", message, fix))
+        elif region is None:
+            message, fix = "there is no such file, but one like it", "give that the ending .yaml"
+            found.append(Problem(shown, 0, 0, Code.FILE_MISSING, "", "", message, fix))
+        else:
+            found += region.problems
+    return found
+
+
+@functools.lru_cache(maxsize=64)
+def _judge(data: bytes, file: str) -> Region:
+    """The region of a content; many sites ask for the same one."""
+    document, problems = read_yaml(data, file)
+    problems += in_file(file, data)
+    problems += parse(RegionFile, document)[1] if document else []
+    return Region(document, tuple(merge_literals(map(_explain, problems))))
+
+
+def _explain(problem: Problem) -> Problem:
+    """A field that only sites have is not unknown: say whose it is."""
+    first, _, second = problem.path.partition(".")
+    field = SiteFile.model_fields.get(first)
+    section = section_of(field) if field else None
+    if problem.code is Code.FILE_EMPTY:
+        return replace(problem, reason="its sites would get nothing of it")
+    if problem.code is Code.WRONG_TYPE and (first, second) in BUNDLED.values():
+        return replace(problem, fix="write the value out: only a site can name a bundle")
+    if problem.code is not Code.UNKNOWN_FIELD or not field:
+        return problem
+    if second and (section is None or second not in section.model_fields):
+        return problem
+    message = f"{problem.path} is for a site to say, and not for a region"
+    known = textwrap.shorten(", ".join(map(".".join, KEYS)), 130, placeholder=" …")
+    fix = f"write it into the sites' files; a region may say {known}"
+    if problem.path == "region":
+        message, fix = "a region has no region: there is one level", "remove it"
+    return replace(problem, message=message, fix=fix)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and bool(re.fullmatch(pattern_of(DnsLabel), name))
+
+
+def with_region(root: Folder, site: Document) -> tuple[Document | None, list[Problem]]:
+    """A site's document with what its region says, and the problems of both being one; None where
+    the region cannot be read, so that nothing can be said of what the site lacks."""
+    name = site.value.get("region") if isinstance(site.value, dict) else None
+    if not isinstance(name, str) or not _is_name(name):
+        return site, []  # told as a wrong value
+    region = read_region(root, name)
+    if region is None:
+        return site, []
+    if region.document is None:
+        return None, list(region.problems)
+    document, faults = _compose(site, region.document)
+    return document, [*region.problems, *faults]
+
+
+def misspelt_region(root: Folder, site: Document) -> Iterator[Problem]:
+    """A hint where a site's region has no file, and one with almost that name has."""
+    name, known = _at(site.value, ("region",)), names_in(root / FOLDER)
+    near = nearest(name, known) if isinstance(name, str) and name not in known else None
+    if near:
+        message = f"there is no {FOLDER}/{shorten(name)}.yaml, so it is a label and nothing more"
+        fix = f"write {near}, or add the file"
+        yield place(site, ("region",), Code.UNKNOWN_REGION, message, fix)
+
+
+# Both states of a repository have most files alike. What is kept here is never changed.
+@functools.lru_cache(maxsize=4)
+def _compose(site: Document, region: Document) -> tuple[Document, tuple[Problem, ...]]:
+    """The two documents as one, and the bundles that there are not."""
+    value, theirs = site.value, region.value
+    given: dict[Path, Given] = {}
+    replaced: dict[Path, Given] = {}
+    for key in KEYS:
+        said, mine = _at(theirs, key), _at(value, key)
+        there = isinstance(_at(value, key[:-1]), dict)
+        there |= is_required(key) and _at(value, key[:1]) is _NOTHING
+        if said is not _NOTHING and there:
+            (given if mine is _NOTHING else replaced)[key] = Given(region, key)
+            value = _put(value, key, said) if mine is _NOTHING else value
+    faults = []
+    for kind, pattern in BUNDLED.items():
+        bundles = _at(theirs, ("bundles", kind))
+        for path, name in _texts(site.value, pattern):
+            if isinstance(bundles, dict) and name in bundles:
+                given[path] = Given(region, ("bundles", kind, name))
+                value = _put(value, path, bundles[name])
+            elif isinstance(bundles, dict) and not name.startswith(TODO):
+                near = nearest(name, bundles)
+                fix = f"write {near}" if near else f"bundles here: {', '.join(bundles) or 'none'}"
+                message = f"{region.file} has no bundle {shorten(name)} in bundles.{kind}"
+                faults.append(place(site, path, Code.UNKNOWN_BUNDLE, message, fix))
+    return replace(site, value=value, given=given, replaced=replaced), tuple(faults)
+
+
+def _at(value: Any, path: Path) -> Any:
+    for step in path:
+        value = value.get(step, _NOTHING) if isinstance(value, dict) else _NOTHING
+    return value
+
+
+def _put(value: Any, path: Path, new: Any) -> Any:
+    """A copy of ``value`` with another one at ``path``."""
+    if not path:
+        return new
+    if isinstance(value, list):
+        return [_put(e, path[1:], new) if i == path[0] else e for i, e in enumerate(value)]
+    return {**value, path[0]: _put(value.get(path[0], {}), path[1:], new)}
+
+
+def _texts(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, str]]:
+    """Each text at a pattern of a path, in which ``*`` is any item of a list."""
+    if not pattern:
+        yield from [(path, value)] if isinstance(value, str) else []
+    elif pattern[0] == "*":
+        for index, each in enumerate(value if isinstance(value, list) else ()):
+            yield from _texts(each, pattern[1:], (*path, index))
+    elif isinstance(value, dict) and pattern[0] in value:
+        yield from _texts(value[pattern[0]], pattern[1:], (*path, pattern[0]))
+
+
+def naming(document: Document, path: Path) -> str:
+    """The place in a site's file by which another file says the value at ``path``: where it names
+    its region, or a bundle; empty where its own file says it."""
+    source, start = document.origin(path)
+    if source is document:
+        return ""
+    at = path[: len(path) - len(start) + 3] if start[0] == "bundles" else ("region",)
+    line, column = document.position(at)
+    return f"{document.file}:{line}:{column} {readable(document, at)}"
+
+
+def is_idle(document: Document, path: Path, code: Code) -> bool:
+    """True for a finding that a whole value of the region does nothing at this site: it is there
+    for the other sites."""
+    return path in document.given and code.value.endswith("-meaningless")
+
+
+def name_both(document: Document, path: Path, problem: Problem) -> Problem:
+    """A problem that a site has with a value at ``path``: where a region says that, it names both
+    files, and either can mend it."""
+    named = naming(document, path)
+    if not named:
+        return problem
+    keys = (path[:size] for size in range(1, len(path) + 1) if path[:size] in document.given)
+    key = next(keys, path)
+    fix = f"{problem.fix}; or write {readable(document, key)} in the site's own file"
+    return replace(problem, fix=fix, also=(named, *problem.also))
+
+
+def mention(document: Document, problem: Problem) -> Problem:
+    """A problem in a site's own files, with the places of the region's values that it shows."""
+    shown = []
+    if problem.file != next((each.document.file for each in document.given.values()), problem.file):
+        for path, text in _leaves(document, document.given):
+            if len(text) > 3 and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w)", problem.message):
+                shown.append(
+                    ":".join(map(str, document.place(path))) + f" {readable(document, path)}"
+                )
+    return replace(problem, also=(*problem.also, *shown)) if shown else problem
+
+
+def _leaves(document: Document, paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
+    """Each text and number at or below some paths."""
+    for path in paths:
+        value = value_at(document, path)
+        if isinstance(value, dict | list):
+            steps = value if isinstance(value, dict) else range(len(value))
+            yield from _leaves(document, [(*path, step) for step in steps])
+        else:
+            yield path, str(value)
+
+
+def replaced(document: Document, path: Path) -> str:
+    """The place of what the region says, and the site's own value at ``path`` replaces; or
+    empty."""
+    ends = (document.replaced.get(path[:size]) for size in range(1, len(path) + 1))
+    return next((":".join(map(str, other.place(at))) for other, at in filter(None, ends)), "")
+
+
+def own_problems(document: Document, read: list[Problem], typed: list[Problem]) -> list[Problem]:
+    """Of the problems of a site's types those that are not told yet: those of a region's values are
+    told with the region, and a name of no bundle as such."""
+    names = {(e.line, e.column) for e in read if e.code is Code.UNKNOWN_BUNDLE}
+    own = (each for each in typed if each.file == document.file)
+    return [each for each in own if (each.line, each.column) not in names]

@@ -1,0 +1,151 @@
+"""Rules on the host list's NICs and further addresses, on the hosts' IPv6, and on shared BMCs."""
+
+from collections import Counter
+from collections.abc import Iterator
+from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+
+from schemas.facts.host_networks import (
+    V6,
+    address_column,
+    address_in,
+    attached,
+    is_dual,
+    layout_of,
+    subnets,
+)
+from schemas.facts.site import Site
+from schemas.model.addresses import AnyAddress, AnyNetwork
+from schemas.model.hardware import BmcProtocol
+from schemas.model.nearest import nearest
+from schemas.model.site_file import Zone
+from schemas.reading.host_list import Host
+from schemas.rules.finding import Finding, HostCell, Path
+from schemas.rules.networks import parse_network
+from schemas.rules.texts import say
+
+
+def host_nics(site: Site) -> Iterator[Finding]:
+    """Each NIC of a host has a MAC, and no two NICs have the same, of one host or of two."""
+    owners = {host.mac: host.name for host in reversed(site.hosts) if host.mac}
+    columns = {name for host in site.hosts for name, _ in host.more}
+    for pool in site.file.pools:
+        layout = layout_of(site, pool)
+        nics = layout.nics if layout else []
+        wanted = {f"mac_{nic}" for nic in nics} - {f"mac_{nic}" for nic in nics[:1]}
+        for host in site.hosts_of(pool):
+            for column in sorted(wanted.difference(dict(host.more))):
+                place = HostCell(host.line, column if column in columns else "mac")
+                values = {"host": host.name, "column": column, "layout": pool.host_network}
+                yield say("mac-missing", place, **values)
+    for host in site.hosts:
+        for column, mac in host.more:
+            mine = f"{column} of {host.name}"
+            if column[:4] == "mac_" and mac and owners.setdefault(mac, mine) != mine:
+                yield say("mac-twice", HostCell(host.line, column), mac=mac, owner=owners[mac])
+
+
+def further_columns(site: Site) -> Iterator[Finding]:
+    """Each column of a NIC or a network is one that the site has."""
+    known = {f"mac_{nic}" for each in site.file.host_networks.values() for nic in each.nics[1:]}
+    known |= {address_column(name) for name in site.file.networks}
+    known |= {address_column(V6)} if is_dual(site) else set()
+    for column in sorted({name for host in site.hosts for name, _ in host.more} - known):
+        near = nearest(column, known)
+        what = "NIC" if column[:4] == "mac_" else "network"
+        advice = f"write {near}" if near else "remove the column, or add what it is for to the site"
+        yield say("column-unknown", HostCell(1, column), what=what, advice=advice)
+
+
+def network_addresses(site: Site) -> Iterator[Finding]:
+    """Each host has an address in each of its networks, inside the subnet and its own alone."""
+    for name, hosts in attached(site).items():
+        if name != V6 and name not in site.file.networks:
+            continue  # a fault of its own
+        owners: dict[str, str] = {}
+        found = {zone.name: (zone, net, gateway) for zone, net, gateway in subnets(site, name)}
+        for host in hosts:
+            if host.ip and host.zone in found:
+                yield from _address(host, name, found[host.zone], owners)
+
+
+def _address(
+    host: Host,
+    name: str,
+    at: tuple[Zone, AnyNetwork, AnyAddress | None],
+    owners: dict[str, str],
+) -> Iterator[Finding]:
+    zone, subnet, gateway = at
+    column = address_column(name)
+    own = host.cell(column)
+    place = HostCell(host.line, column if own else "ip")
+    if ip_address(host.ip) not in ip_network(zone.network) or subnet.num_addresses < 4:
+        return  # faults of their own
+    if ":" in own and not _is_ipv6(own):
+        yield say("address-of-ipv6", place, text=own)
+        return
+    address = address_in(host, zone, name, subnet)
+    values = {"address": address or host.ip, "host": host.name, "subnet": subnet, "column": column}
+    last = subnet[-2] if subnet.version == 4 else subnet[-1]
+    if address is None or not int(subnet[1]) <= int(address) <= int(last):
+        yield say("address-outside", place, **values)
+    elif address == gateway:
+        yield say("address-of-the-gateway", place, **values)
+    elif (owner := owners.setdefault(str(address), host.name)) != host.name:
+        yield say("address-twice", place, **values, owner=owner)
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return bool(IPv6Address(text))
+    except ValueError:
+        return False
+
+
+def second_family(site: Site) -> Iterator[Finding]:
+    """Hosts, pods and Services have both families, or none has the second; its gateways answer."""
+    zones, cluster = site.file.zones, site.file.cluster
+    told: dict[Path, str | None] = {("cluster", "pods6"): cluster.pods6}
+    told[("cluster", "services6")] = cluster.services6
+    for index, zone in enumerate(zones):
+        told[("zones", index, "network6")] = zone.network6
+        told[("zones", index, "gateway6")] = zone.gateway6
+    missing = [place for place, value in told.items() if value is None]
+    for place in missing if len(missing) < len(told) else ():
+        yield say("family-missing", place[:-1], field=place[-1])
+    for index, zone in enumerate(zones):
+        if zone.network6 and zone.gateway6:
+            gateway, network = ip_address(zone.gateway6), ip_network(zone.network6)
+            if gateway not in network and not gateway.is_link_local:
+                values = {"gateway": gateway, "subnet": network, "usual": network[1]}
+                yield say("gateway-outside", ("zones", index, "gateway6"), **values)
+
+
+def bmc_network(site: Site) -> Iterator[Finding]:
+    """BMCs in a zone's network have addresses that no machine may get, nor anything else has."""
+    bmcs = parse_network(site.file.bmc.network)
+    for zone in site.file.zones:
+        low, high = zone.span
+        if not bmcs.overlaps(parse_network(zone.network)):
+            continue
+        if zone.hosts is None:
+            values = {"bmcs": bmcs, "network": zone.network, "zone": zone.name}
+            yield say("bmc-overlap", ("bmc", "network"), **values)
+            continue
+        for host in site.hosts:
+            if host.bmc and low <= IPv4Address(host.bmc_address) <= high:
+                place = HostCell(host.line, "bmc")
+                yield say("bmc-among-hosts", place, address=host.bmc_address, zone=zone.name)
+
+
+def bmc_paths(site: Site) -> Iterator[Finding]:
+    """Of hosts that share a BMC's address and port, each has a Redfish path of its own."""
+    known = [pool for pool in site.file.pools if pool.hardware in site.hardware]
+    ipmi = {p.name for p in known if site.profile(p).bmc.protocol is BmcProtocol.IPMI}
+    shared = Counter(host.bmc.partition("/")[0] for host in site.hosts if "/" in host.bmc)
+    for host in site.hosts if shared else ():
+        plain, path, _ = host.bmc.partition("/")
+        place = HostCell(host.line, "bmc")
+        if shared[plain] and not path:
+            yield say("bmc-path-missing", place, bmc=host.bmc, host=host.name)
+        elif path and host.pool in ipmi:
+            yield say("bmc-path-of-ipmi", place, pool=host.pool, plain=plain)

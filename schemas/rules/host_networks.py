@@ -1,0 +1,152 @@
+"""Rules on the networks of hosts: that what a site file says of NICs is what a host can get.
+
+Sources of what a host can get: the CRD of Metal3DataTemplate (CAPM3 1.13), cloud-init's converter
+and netplan, tried in tests/components/machines/test_network_data.py.
+"""
+
+from collections.abc import Collection, Iterator
+
+from schemas.facts.host_networks import devices_of, layout_of, mtu_of, split_device
+from schemas.facts.site import Site
+from schemas.model.host_networks import NicLayout
+from schemas.model.nearest import nearest
+from schemas.rules.finding import Finding, Path
+from schemas.rules.networks import parse_network
+from schemas.rules.scope import InPool
+from schemas.rules.texts import say
+
+
+def host_networks(site: Site) -> Iterator[Finding]:
+    """Each layout of NICs can be built, and rendered by the Metal3 provider."""
+    for name, layout in site.file.host_networks.items():
+        at: Path = ("host_networks", name)
+        yield from _nics(layout, at)
+        yield from _devices(layout, at)
+        yield from _mtus(layout, at)
+        for each in layout.attach:
+            if each not in site.file.networks:
+                advice = _advice(each, site.file.networks, "networks")
+                yield say("network-unknown", (*at, "attach", each), name=each, advice=advice)
+
+
+def pool_host_network(at: InPool) -> Iterator[Finding]:
+    """A pool names a layout that the site has."""
+    name, known = at.pool.host_network, at.site.file.host_networks
+    if name is not None and name not in known:
+        advice = _advice(name, known, "host_networks")
+        yield say("layout-unknown", at.path("host_network"), name=name, advice=advice)
+
+
+def _advice(name: str, known: Collection[str], where: str) -> str:
+    near = nearest(name, known)
+    some = ", ".join(known) or "none"
+    return f"write {near}" if near else f"write one of {some}, or add it to {where}"
+
+
+def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:
+    """NICs stand once, and in one bond at most; bonds are counted from bond0."""
+    for index, nic in enumerate(layout.nics):
+        if nic in layout.nics[:index]:
+            yield say("nic-twice", (*at, "nics", index), nic=nic)
+    free = [f"bond{n}" for n in range(len(layout.bonds)) if f"bond{n}" not in layout.bonds]
+    for name in sorted(layout.bonds)[-1:] if free else ():
+        yield say("bond-name", (*at, "bonds", name), free=free[0])
+    owners: dict[str, str] = {}
+    for name, bond in layout.bonds.items():
+        for index, nic in enumerate(bond.nics):
+            place = (*at, "bonds", name, "nics", index)
+            if nic not in layout.nics:
+                advice = _advice(nic, layout.nics, "nics")
+                yield say("bond-nic-unknown", place, nic=nic, advice=advice)
+            elif nic in owners:
+                yield say("bond-nic-taken", place, nic=nic, bond=owners[nic])
+            owners[nic] = name
+
+
+def _devices(layout: NicLayout, at: Path) -> Iterator[Finding]:
+    """Each device is a NIC or a bond of the layout and no part of a bond, with one network; a VLAN
+    id stands once."""
+    used: list[tuple[Path, str]] = [(("primary",), layout.primary)]
+    used += [(("attach", name), device) for name, device in layout.attach.items()]
+    devices = [device for _, device in used]
+    ids = [split_device(device)[1] for device in devices]
+    for index, (place, device) in enumerate(used):
+        link, vlan = split_device(device)
+        if device in devices[:index]:
+            yield say("device-twice", (*at, *place), device=device, link=link)
+        elif vlan and vlan in ids[:index]:
+            yield say("vlan-twice", (*at, *place), vlan=vlan, other=devices[ids.index(vlan)])
+    used += [(("mtu", device), device) for device in layout.mtu]
+    own = [*layout.nics, *layout.bonds]
+    for place, device in used:
+        link, _ = split_device(device)
+        kind = "mtu-link" if place[0] == "mtu" else "link"
+        bond = next((name for name, each in layout.bonds.items() if link in each.nics), None)
+        if link not in own:
+            advice = _advice(link, own, "nics or bonds")
+            yield say(f"{kind}-unknown", (*at, *place), link=link, advice=advice)
+        elif bond:
+            better = device.replace(link, bond)
+            yield say(f"{kind}-in-a-bond", (*at, *place), link=link, bond=bond, better=better)
+
+
+def _mtus(layout: NicLayout, at: Path) -> Iterator[Finding]:
+    """No VLAN has larger packets than what it is on, and an MTU is that of a device with a use."""
+    devices = {*devices_of(layout), *layout.nics, *layout.bonds}
+    for device, own in layout.mtu.items():
+        link, vlan = split_device(device)
+        below, place = mtu_of(layout, link), (*at, "mtu", device)
+        if vlan and device not in devices:
+            yield say("mtu-unused", place, device=device)
+        elif vlan and own > below:
+            yield say("mtu-too-large", place, device=device, own=own, link=link, below=below)
+
+
+def further_networks(site: Site) -> Iterator[Finding]:
+    """Each further network has a name of its own and subnets in zones, and its routes lead there;
+    they leave alone what hosts reach otherwise."""
+    zones = [zone.name for zone in site.file.zones]
+    kept = {"pods": site.file.cluster.pods, "services": site.file.cluster.services}
+    kept |= {f"zone {zone.name}": zone.network for zone in site.file.zones}
+    for name, network in site.file.networks.items():
+        at: Path = ("networks", name)
+        if name in ("v6", site.name):
+            yield say("network-name", at, name=name)
+        for zone in network.zones:
+            if zone not in zones:
+                advice = _advice(zone, zones, "zones")
+                yield say("zone-unknown", (*at, "zones", zone), zone=zone, advice=advice)
+        yield from _gateways(site, name)
+        starts = [each.partition("/")[0] for each in network.routes]
+        for index, route in enumerate(network.routes):
+            place = (*at, "routes", index)
+            if starts[index] in starts[:index]:
+                yield say("route-twice", place, name=name, start=starts[index])
+            for what, text in kept.items():
+                if parse_network(route).overlaps(parse_network(text)):
+                    yield say("route-taken", place, what=what, text=text, name=name)
+
+
+def _gateways(site: Site, name: str) -> Iterator[Finding]:
+    network = site.file.networks[name]
+    for zone, subnet in network.zones.items():
+        place, own = ("networks", name, "zones", zone), parse_network(subnet.network)
+        if own.prefixlen > 30:
+            yield say("subnet-too-small", (*place, "network"), subnet=own)
+        elif subnet.gateway and not own[1] <= parse_network(subnet.gateway)[0] <= own[-2]:
+            values = {"gateway": subnet.gateway, "subnet": own, "usual": own[1]}
+            yield say("gateway-outside", (*place, "gateway"), **values)
+        if network.routes and subnet.gateway is None:
+            yield say("gateway-missing", place, name=name, zone=zone)
+
+
+def zones_of_networks(site: Site) -> Iterator[Finding]:
+    """A network that a pool's hosts are on has a subnet in each zone of these."""
+    for index, pool in enumerate(site.file.pools):
+        layout = layout_of(site, pool)
+        for name in layout.attach if layout else ():
+            known = site.file.networks.get(name)
+            lacking = [zone for zone in site.zones_of(pool) if known and zone not in known.zones]
+            for zone in lacking[:1]:
+                place = ("pools", index, "host_network")
+                yield say("subnet-missing", place, name=name, zone=zone, pool=pool.name)
