@@ -8,7 +8,8 @@ host list: IPAM's webhook refuses ranges without an address that is in use. Obje
 named by the prefix and the address, so no two pools share a prefix.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ from schemas.facts.host_networks import address_in, attached, pool_name, subnets
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyAddress, AnyNetwork
 from schemas.reading.host_list import Host
+
+_BLOCK = 112
+"""The prefix of the blocks of IPv6 addresses that are given out: 65,536 addresses each."""
 
 
 def address_pools(site: Site) -> list[Manifest]:
@@ -37,13 +41,30 @@ def _further(site: Site, network: str, hosts: tuple[Host, ...]) -> Manifest:
     spans: list[Json] = []
     given: dict[str, str] = {}
     for zone, subnet, gateway in subnets(site, network):
-        last: Any = subnet[-2] if subnet.version == 4 else subnet[-1]
-        taken: Any = [gateway] if gateway and gateway in subnet else []
-        new = [_span(*each, subnet, gateway) for each in ranges(subnet[1], last, taken)]
-        spans += [each for each in new if each not in spans]  # zones may share a subnet
         mine = [host for host in hosts if host.zone == zone.name]
-        given |= {host.name: str(address_in(host, zone, network, subnet)) for host in mine}
+        own = {host.name: address_in(host, zone, network, subnet) for host in mine}
+        taken: Any = [gateway] if gateway and gateway in subnet else []
+        for first, last in _blocks(subnet, own.values()):
+            new = [_span(*each, subnet, gateway) for each in ranges(first, last, taken)]
+            spans += [each for each in new if each not in spans]  # zones may share a subnet
+        given |= {name: str(address) for name, address in own.items()}
     return _pool(site, network, spans, given)
+
+
+def _blocks(
+    subnet: Any, addresses: Iterable[AnyAddress | None]
+) -> Iterator[tuple[AnyAddress, AnyAddress]]:
+    """The first and the last address of what a range may be: of IPv6 only blocks with hosts.
+
+    IPAM looks for a host's address from the first one on, one by one, in each range before it
+    (ip-address-manager 1.13.2, allocateAddress): it would never get through a /64.
+    """
+    if subnet.version == 4:
+        yield subnet[1], subnet[-2]
+        return
+    prefix: Any = max(_BLOCK, subnet.prefixlen)
+    for block in sorted({ip_network((each, prefix), strict=False) for each in addresses if each}):
+        yield max(block[0], subnet[1]), block[-1]
 
 
 def _span(

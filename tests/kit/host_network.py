@@ -127,9 +127,9 @@ def _unpack(folder: Path) -> None:
         each.unlink()
 
 
-def of_secret(secret: Json) -> Json:
-    """The network data of a Secret that the Metal3 provider rendered."""
-    found: Json = yaml.safe_load(base64.b64decode(secret["data"]["networkData"]))
+def of_secret(secret: Json, field: str = "networkData") -> Json:
+    """The network data, or the metaData, of a Secret that the Metal3 provider rendered."""
+    found: Json = yaml.safe_load(base64.b64decode(secret["data"][field]))
     return found
 
 

@@ -65,6 +65,8 @@ def machine(tmp_path: Path) -> Machine:
         ("kwok", "sigs.k8s.io/kwok"),
         ("etcdctl", "go.etcd.io/etcd/etcdctl/v3"),
         ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
+        ("capm3", "github.com/metal3-io/cluster-api-provider-metal3"),
+        ("metal3-ipam", "github.com/metal3-io/ip-address-manager"),
     ],
 )
 def test_the_table_and_the_go_modules_name_the_same_versions(part: str, module: str) -> None:

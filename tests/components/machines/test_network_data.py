@@ -1,6 +1,7 @@
 """What hosts get of the networks that a site file says, by cloud-init's and netplan's own code."""
 
 from dataclasses import replace
+from ipaddress import ip_address
 from pathlib import Path
 
 import pytest
@@ -230,6 +231,15 @@ def test_pools_of_addresses_have_prefixes_of_their_own() -> None:
     assert {each["spec"]["namePrefix"] for each in pools.values()} == pools.keys()
     for name, pool in pools.items():
         assert all(key.endswith(f"-{name}") for key in pool["spec"]["preAllocations"])
+
+
+def test_ranges_are_as_short_as_ipam_can_count_them() -> None:
+    """It takes one address after the other: a whole IPv6 network would keep it busy for ever."""
+    pool = bodies(osaka(), "IPPool")["osaka-1-v6"]["spec"]
+    spans = [(ip_address(each["start"]), ip_address(each["end"])) for each in pool["pools"]]
+    assert all(int(last) - int(first) < 65536 for first, last in spans)
+    for text in pool["preAllocations"].values():
+        assert any(first <= ip_address(text) <= last for first, last in spans)
 
 
 def test_a_bmc_has_its_own_port_and_path() -> None:

@@ -21,10 +21,12 @@ from tests.real.live.watch import Mirror
 
 INFRASTRUCTURE = "infrastructure.cluster.x-k8s.io/v1beta2"
 METAL3 = "metal3.io/v1alpha1"
+NO_HOST = "no available host found. Requeuing"
+"""The words of CAPM3 where no host is free (baremetal/metal3machine_manager.go, Associate)."""
 HOST_ANNOTATION = "metal3.io/BareMetalHost"
 CONTROL_PLANE_LABEL = "cluster.x-k8s.io/control-plane"
 INSTALL_SECONDS, WIPE_SECONDS = 0.3, 0.2
-_FINALIZER = "metal3machine.infrastructure.cluster.x-k8s.io"
+FINALIZER = "metal3machine.infrastructure.cluster.x-k8s.io"
 _DOMAIN = "infrastructure.cluster.x-k8s.io/failure-domain"
 _NOT_FOUND = 404
 _TICK_SECONDS = 0.05
@@ -135,10 +137,9 @@ class FakeMetal3:
         self._taken.add((namespace, name))
         life.stage, life.host = Stage.INSTALLING, name
         life.due = time.monotonic() + INSTALL_SECONDS
-        mark = {"annotations": {HOST_ANNOTATION: f"{namespace}/{name}"}, "finalizers": [_FINALIZER]}
+        mark = {"annotations": {HOST_ANNOTATION: f"{namespace}/{name}"}, "finalizers": [FINALIZER]}
         merge(self._client, machine, {"metadata": mark})
-        consumer = {"apiVersion": INFRASTRUCTURE, "kind": "Metal3Machine", "namespace": namespace}
-        claimed = {"consumerRef": {**consumer, "name": machine["metadata"]["name"]}}
+        claimed = {"consumerRef": consumer(namespace, machine["metadata"]["name"])}
         merge(self._client, host, {"spec": claimed})
         self._host_state(namespace, name, "provisioning")
 
@@ -169,7 +170,7 @@ class FakeMetal3:
     def _say_no_host(self, machine: Manifest, life: Life) -> None:
         if not life.told:
             life.told = True
-            said = nodes.condition("Ready", "NoHost", "False", "No available host found (fake)")
+            said = nodes.condition("Ready", "NoHost", "False", NO_HOST)
             merge(self._client, machine, {"status": {"conditions": [said]}}, "status")
 
     def _boot(self, machine: Manifest, life: Life) -> None:
@@ -178,10 +179,10 @@ class FakeMetal3:
         if owner is None:
             return
         metadata = machine["metadata"]
-        identity = f"metal3://{metadata['namespace']}/{life.host}/{metadata['name']}"
+        known = identity(metadata["namespace"], life.host, metadata["name"])
         self._host_state(metadata["namespace"], life.host, "provisioned")
-        nodes.join(self._client, owner, identity)
-        merge(self._client, machine, {"spec": {"providerID": identity}})
+        nodes.join(self._client, owner, known)
+        merge(self._client, machine, {"spec": {"providerID": known}})
         status = {
             "initialization": {"provisioned": True},
             "conditions": [nodes.condition("Ready", "Provisioned")],
@@ -222,6 +223,17 @@ class FakeMetal3:
             "metadata": {"namespace": namespace, "name": name},
         }
         merge(self._client, host, {"status": status}, "status")
+
+
+def consumer(namespace: str, machine: str) -> dict[str, str]:
+    """The reference by which a host belongs to a Metal3Machine."""
+    reference = {"apiVersion": INFRASTRUCTURE, "kind": "Metal3Machine"}
+    return {**reference, "namespace": namespace, "name": machine}
+
+
+def identity(namespace: str, host: str, machine: str) -> str:
+    """The provider ID of a Metal3Machine and its Node."""
+    return f"metal3://{namespace}/{host}/{machine}"
 
 
 def _unless_gone(client: Client, machine: Manifest) -> None:

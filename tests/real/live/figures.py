@@ -143,7 +143,7 @@ TOGETHER = (
             Outcome.STUCK,
             {"places-a": Group(1, 0, 1, 2), "places-b": Group(0, 0, 1, 3)},
             {Impact.REMOVE: Hosts(frozenset(host_name("places", n) for n in (1, 2, 3)), 1)},
-            says="No available host found",
+            says="no available host found",
         ),
         f"{DELETION}; {CHOICE}",
         # Else the Machine whose name comes first goes: one time in three the moved host's.

@@ -1,4 +1,4 @@
-"""The three managers of Cluster API as they are released, run beside the API server."""
+"""The managers of Cluster API and Metal3 as they are released, run beside the API server."""
 
 import contextlib
 import http.client
@@ -17,18 +17,22 @@ from tools.toolchain import Tool, Tools
 SYNCED = r"^example\.com/mode$"
 """Labels that the experiments keep on nodes in place."""
 NAMES = ("capi-core", "capi-kubeadm-control-plane", "capi-kubeadm-bootstrap")
+METAL3 = ("capm3", "metal3-ipam")
 _FIRST_PORT = 9400
-"""Free in a network namespace of our own; three of each kind follow."""
+"""Free in a network namespace of our own; one for each manager of each kind follow."""
 _START_SECONDS = 120.0
-_BURST = (
-    "--kube-api-qps=1000",
-    "--kube-api-burst=2000",
-    "--clustercache-client-qps=500",
-    "--clustercache-client-burst=1000",
-)
+_BURST = ("--kube-api-qps=1000", "--kube-api-burst=2000")
+_CLUSTERS = ("--clustercache-client-qps=500", "--clustercache-client-burst=1000")
 _COMPRESSED = f"--feature-gates=ReconcilerRateLimiting=false,{GATE}=true"
 """On (the default) an object is reconciled once a second at most. Off, the same happens in the same
 order, in an eighth of the time."""
+_OWN = {
+    **dict.fromkeys(NAMES, (*_CLUSTERS, _COMPRESSED)),
+    # docs/prerequisites.md asks for it.
+    "capm3": (*_CLUSTERS, "--enable-bmh-name-based-preallocation=true"),
+    "metal3-ipam": (),
+}
+"""The flags that not all of them know."""
 
 
 class Manager:
@@ -55,7 +59,7 @@ class Manager:
                 f"--diagnostics-address=127.0.0.1:{self._metrics}",
                 "--insecure-diagnostics",
                 *_BURST,
-                _COMPRESSED,
+                *_OWN[self.tool.name],
                 *([f"{FLAG}={SYNCED}"] if self.tool.name == NAMES[0] else []),
             ]
         )
@@ -83,7 +87,7 @@ class Manager:
         text = (self.tool.path.parent / "manifests.yaml").read_text(encoding="utf-8")
         found = [body for body in yaml.safe_load_all(text) if body]
         for body in found:
-            # All three releases use one name.
+            # All releases use one name.
             body["metadata"] = {"name": f"{self.tool.name}-{body['metadata']['name']}"}
             for webhook in body["webhooks"]:
                 path = webhook["clientConfig"]["service"]["path"]
@@ -96,11 +100,12 @@ class Manager:
 def running(
     tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str]
 ) -> Iterator[list[Manager]]:
-    """The managers, up and answering, ended when the block is left.
+    """The managers among ``tools``, up and answering, ended when the block is left.
 
     ``serving`` are the certificate and the key that their webhooks show.
     """
-    managers = [Manager(tools[name], number, directory / name) for number, name in enumerate(NAMES)]
+    names = [name for name in (*NAMES, *METAL3) if name in tools]
+    managers = [Manager(tools[name], number, directory / name) for number, name in enumerate(names)]
     try:
         for manager in managers:
             manager.kept.mkdir(parents=True, exist_ok=True)
@@ -118,7 +123,8 @@ def running(
 def more_crds(tools: Tools) -> list[Manifest]:
     """CRDs that the managers watch and Foresite makes no object of."""
     found = []
-    for path in sorted(tools["capi-core"].path.parent.glob("*.x-k8s.io_*.yaml")):
+    folders = {tool.path.parent for name, tool in tools.items() if name in _OWN}
+    for path in sorted(path for each in folders for path in each.glob("*.x-k8s.io_*.yaml")):
         crd: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
         # Other versions would need the conversion webhook.
         crd["spec"]["versions"] = [each for each in crd["spec"]["versions"] if each["storage"]]

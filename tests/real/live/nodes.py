@@ -8,6 +8,7 @@ import time
 from typing import Any
 
 from controlplane import ApiError, Client, Manifest
+from schemas.kubernetes.node_labels import HOST_LABEL
 from tests.real.live.patch import merge
 
 COMPONENTS = ("kube-apiserver", "kube-controller-manager", "kube-scheduler")
@@ -26,15 +27,22 @@ def condition(kind: str, reason: str, status: str = "True", message: str = "") -
     return {**said, "lastTransitionTime": now}
 
 
-def join(client: Client, machine: Manifest, provider_id: str) -> None:
-    """Make the Node of a Machine, Ready; of a control plane's Machine with its static pods."""
+def join(client: Client, machine: Manifest, provider_id: str, host: Manifest | None = None) -> None:
+    """Make the Node of a Machine, Ready; of a control plane's Machine with its static pods.
+
+    The Node is named after the Machine, or after ``host``, with the label of the host's uid.
+    """
     name, version = machine["metadata"]["name"], machine["spec"]["version"]
     control_plane = _CONTROL_PLANE_LABEL in machine["metadata"]["labels"]
+    labels = {_ROLE: ""} if control_plane else {}
+    if host is not None:
+        name = host["metadata"]["name"]
+        labels |= {HOST_LABEL: host["metadata"]["uid"], "kubernetes.io/hostname": name}
     node: Manifest = {
         "apiVersion": "v1",
         "kind": "Node",
-        "metadata": {"name": name, "labels": {_ROLE: ""} if control_plane else {}},
-        "spec": {"providerID": provider_id},
+        "metadata": {"name": name, "labels": labels},
+        "spec": {"providerID": provider_id} if provider_id else {},
     }
     create(client, node)
     # Admission has given it the taint of a node that is not ready; nobody else takes that off.
@@ -42,7 +50,7 @@ def join(client: Client, machine: Manifest, provider_id: str) -> None:
     merge(client, node, {"spec": {"taints": taints}})
     merge(client, node, {"status": _status(version)}, "status")
     if control_plane:
-        _start_control_plane(client, machine)
+        _start_control_plane(client, machine, name)
 
 
 def _status(version: str) -> dict[str, Any]:
@@ -57,9 +65,8 @@ def _status(version: str) -> dict[str, Any]:
     return {"conditions": conditions, "nodeInfo": told}
 
 
-def _start_control_plane(client: Client, machine: Manifest) -> None:
-    name, version = machine["metadata"]["name"], machine["spec"]["version"]
-    create(client, _kubeadm_config(version))
+def _start_control_plane(client: Client, machine: Manifest, name: str) -> None:
+    create(client, _kubeadm_config(machine["spec"]["version"]))
     config = {
         "apiVersion": "bootstrap.cluster.x-k8s.io/v1beta2",
         "kind": "KubeadmConfig",

@@ -61,9 +61,30 @@ A change is *done* when the MachineSets are as asked and nothing has moved for 4
 they are not and nothing has moved for 40 s.
 """
 
+NETWORKS = """\
+## Addresses and networks of hosts
+`tests/real/test_live_metal3.py` brings up a site with bonds, VLANs, further networks and both
+families of addresses. **Real** are CAPM3 v1.13.2 and IPAM v1.13.2 with their webhooks, the managers
+of Cluster API, and the Bare Metal Operator v0.13.2 in its test mode. cloud-init's converter
+(22.4.2) and `netplan generate` (0.106) read what CAPM3 rendered. **Not real** are Ironic and the
+hosts: in the test mode no BMC is asked, and all hosts are one. The test plays the kubelets.
+Observed:
+- IPAM gives each host the address of its line in the host list, in each network and family of its
+  pool.
+- Each Metal3Data becomes a Secret with exactly the network data and metadata that the tests' own
+  renderer (`tests/kit/host_network.py`) makes; other tests rely on that renderer.
+- A host gets its NICs by MAC, bonds with their mode, hash policy and members, VLANs as
+  `<parent>.<id>`, the MTU of each device, its routes and name servers.
+- IPAM looks for an address one by one, from the first of all ranges on. With a /64 as a range it
+  never ends, so the ranges of IPv6 are blocks of 65,536 addresses with hosts in them.
+- A provisioned host's Node gets its provider ID from CAPM3, by the label `metal3.io/uuid`.
+- A machine without a free host waits, with the message on its Machine that the fake gives here.
+"""
+
 NOT_TRIED = """\
 ## What was not tried
-- CAPM3's, the Bare Metal Operator's and Ironic's own code; images, cleaning, networks, addresses.
+- Ironic, images and cleaning. In these experiments CAPM3 and the Bare Metal Operator do not run
+  either.
 - A stacked etcd: the control plane's etcd is external here.
 - Drains: there are no pods, so a drain takes no time. Nor a host that fails while it installs, nor
   health checks that act.
@@ -110,7 +131,7 @@ def page(result: dict[str, Any]) -> str:
     table = "\n".join(_rows(steps, seen, sources)) + "\n"
     listed = "".join(f"{n}. {_place(each)}\n" for n, each in enumerate(sources, start=1))
     rules = f"## Where the rules are from\n{listed}"
-    return f"{BEGIN}\n{summary}\n{LEGEND}\n{table}\n{rules}\n{method}\n{NOT_TRIED}"
+    return f"{BEGIN}\n{summary}\n{LEGEND}\n{table}\n{rules}\n{method}\n{NETWORKS}\n{NOT_TRIED}"
 
 
 def names(text: str) -> list[str]:

@@ -62,8 +62,8 @@ def _processor_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def observe(module: str = "tests.real.live.run") -> Any:
-    """Run all experiments of a module in a namespace of their own; what was seen.
+def observe(module: str = "tests.real.live.run", *arguments: str) -> Any:
+    """Run a module such as this in a namespace of its own; its ``result.json``.
 
     Raises RuntimeError with the end of the output where a run fails.
     """
@@ -74,7 +74,7 @@ def observe(module: str = "tests.real.live.run") -> Any:
             "nice",
             "-n",
             "-10",
-            *inside([sys.executable, "-m", module, folder]),
+            *inside([sys.executable, "-m", module, folder, *arguments]),
         ]
         # A lazy garbage collector takes an eighth off the servers' work.
         env = {"GOGC": "400", **os.environ}

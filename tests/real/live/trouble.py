@@ -66,7 +66,7 @@ REFUSED_AND_STUCK = (
                 "pools.one.rollout": {"max_surge": 1, "max_unavailable": 0},
             }
         ),
-        Prediction(Outcome.STUCK, {"one": Group(0, 0, 1, 8)}, says="No available host found"),
+        Prediction(Outcome.STUCK, {"one": Group(0, 0, 1, 8)}, says="no available host found"),
         PLANNER,
         problem="rollout-stuck",
         taken=Edit({"pools.one.os": "rocky-9"}),
@@ -82,7 +82,7 @@ REFUSED_AND_STUCK = (
                 Impact.REMOVE: Hosts(every("two"), at_most=1),
                 Impact.ADD: Hosts(frozenset({host_name("two", 5)}), at_most=1),
             },
-            says="No available host found",
+            says="no available host found",
         ),
         f"{DELETION}; {CHOICE}",
         # Else the Machine whose name comes first goes: one time in eight the moved host's.

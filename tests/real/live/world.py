@@ -46,6 +46,18 @@ class World:
 @contextlib.contextmanager
 def running(tools: Tools, directory: Path) -> Iterator[World]:
     """All of it, up; taken down when the block is left."""
+    with managed(tools, directory) as (plane, client, mirror), plane.client() as its_own:
+        fake = FakeMetal3(its_own, mirror)
+        fake.start()
+        try:
+            yield World(client, mirror, fake)
+        finally:
+            fake.stop()
+
+
+@contextlib.contextmanager
+def managed(tools: Tools, directory: Path) -> Iterator[tuple[ControlPlane, Client, Mirror]]:
+    """The API server with the managers among ``tools``, and without hosts."""
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
     with plane_running(directory / "plane", binaries) as plane, plane.client() as client:
         install_crds(client, [*load_crds(), *managers.more_crds(tools)])
@@ -56,14 +68,10 @@ def running(tools: Tools, directory: Path) -> Iterator[World]:
             mirror = Mirror(plane._access())
             for api_version, kind in FOLLOWED:
                 mirror.follow(api_version, kind)
-            with plane.client() as its_own:
-                fake = FakeMetal3(its_own, mirror)
-                fake.start()
-                try:
-                    yield World(client, mirror, fake)
-                finally:
-                    fake.stop()
-                    mirror.close()
+            try:
+                yield plane, client, mirror
+            finally:
+                mirror.close()
 
 
 def _serving(plane: ControlPlane) -> tuple[str, str]:
