@@ -63,9 +63,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Json:
     found = observe("tests.real.live.metal3", str(root), NAME)
     print(found["seconds"])
     lists = {key: each for key, each in found.items() if key[0].isupper()}
-    return found | {
+    named = {
         kind: {body["metadata"]["name"]: body for body in bodies} for kind, bodies in lists.items()
     }
+    return {**found, **named}
 
 
 def machine_of(seen: Json, host: str) -> Json:
