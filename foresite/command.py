@@ -58,7 +58,7 @@ def few(things: Sequence[object], shown: int) -> str:
 
 def no_site(root: Path) -> str:
     """The complaint where a command has no site to work on."""
-    return f"there is no site in {root / 'sites'}; write one: foresite new"
+    return f"there is no site in {root / 'sites'}; write one: foresite new SITE --like lab-1"
 
 
 def repository(options: argparse.Namespace) -> Path:

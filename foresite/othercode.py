@@ -1,11 +1,13 @@
 """Running the code of another commit: for a request whose own code is not trusted, or to see what
 a change of the code itself does.
 
-The packages come from that commit; the libraries that they import are those installed here.
+The packages come from that commit; the libraries that they import are those installed here. Of a
+repository with data alone it is the version of Foresite that the commit locks, with its libraries.
 """
 
 import io
 import os
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,14 +16,18 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from foresite.command import UsageError
+from foresite.command import UsageError, version
 from preview.objects import Objects, parse
 from preview.states.git import GitError, git
+from preview.states.lock import FILES, lock_file, locked_version
 from preview.states.snapshot import Snapshot
 from schemas.kubernetes.masking import shorten
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
+_ENVIRONMENTS = ("PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV")
+"""What would lead another version to this one's environment."""
+_HAND_OVER = "import foresite, runpy; runpy.run_module('preview.objects', run_name='__main__')"
 _PREVIEWS = ("foresite/commands/preview.py", "foresite/preview.py")
 """Where the code of a commit has the command, now and in earlier versions."""
 
@@ -46,29 +52,56 @@ def make_objects_with(
 ) -> Mapping[str, Objects] | None:
     """The objects of sites in ``folder`` as the code of a state makes them.
 
-    None for the work tree, whose code is the one that runs. Raises UsageError.
+    None for the work tree, whose code is the one that runs, and for a state that locks the version
+    that runs. Raises UsageError, LockError.
     """
+    locked = locked_version(side)
+    if locked == version():
+        return None
+    if locked:
+        return _parse(side.label, _run_locked(side, [str(folder), *names]))
     if side.commit is None:
         return None
     with _code(side.root, side.commit) as code:
         if not (code / "preview" / "objects.py").exists():
             raise UsageError(f"the code of {side.label} cannot hand over objects: leave --code out")
         with _bounded(side.label):
-            done = subprocess.run(
-                [sys.executable, "-P", "-m", "preview.objects", str(folder), *names],
-                env=_environment(code),
-                capture_output=True,
-                text=True,
-                check=False,
-                timeout=_TIME_LIMIT,
-            )
+            command = [sys.executable, "-P", "-m", "preview.objects", str(folder), *names]
+            done = _run(command, _environment(code))
+    return _parse(side.label, done)
+
+
+def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess[str]:
+    """The objects that the version of Foresite makes which a state locks: uv installs it as the
+    state's own lock says, in an environment that is gone when this returns."""
+    uv = shutil.which("uv")
+    if uv is None:
+        raise UsageError(f"{side.label} locks another Foresite: install uv, which runs it")
+    with tempfile.TemporaryDirectory(prefix="foresite-version-") as folder, _bounded(side.label):
+        for name in FILES:
+            if isinstance(data := lock_file(side, name), bytes) and data:
+                (Path(folder) / name).write_bytes(data)
+        locked = ["--locked"] if (Path(folder) / FILES[1]).exists() else []
+        command = [uv, "run", "--quiet", "--no-config", "--no-dev", *locked, "--project", folder]
+        env = {k: v for k, v in os.environ.items() if k not in _ENVIRONMENTS}
+        return _run([*command, "python", "-P", "-c", _HAND_OVER, *words], env)
+
+
+def _run(command: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, env=env, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT
+    )
+
+
+def _parse(label: str, done: subprocess.CompletedProcess[str]) -> Mapping[str, Objects]:
+    """The objects that the code of a state printed. Raises UsageError."""
     if done.returncode:
         said = done.stderr.strip().splitlines() or ["no word of why"]
-        raise UsageError(f"the code of {side.label} fails: {said[-1]}")
+        raise UsageError(f"the code of {label} fails: {said[-1]}")
     try:
         return parse(done.stdout)
     except (ValueError, LookupError, TypeError) as error:
-        raise UsageError(f"the code of {side.label} hands over no objects: {error}") from None
+        raise UsageError(f"the code of {label} hands over no objects: {error}") from None
 
 
 @contextmanager

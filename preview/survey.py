@@ -28,6 +28,8 @@ from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.git import changed_files
+from preview.states.lock import FILE as LOCK
+from preview.states.lock import LockError, locked_source, locked_version
 from preview.states.nodes import NodesError, Seen
 from preview.states.regions import changed_regions, region_changes
 from preview.states.snapshot import Snapshot
@@ -108,6 +110,7 @@ def survey(
         sites_total=len(site_names(after)),
         entries=group_sites(list(_bound_problems(site for site in sites if site is not None))),
         regions=region_changes((before, after), names, {s.name: s.regions for s in sites if s}),
+        code=", ".join(code[:3]) + (", …" if code[3:] else "") if maker else "",
         code_changed=() if maker else tuple(code),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
@@ -244,9 +247,17 @@ def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> I
 
 
 def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
-    """Foresite's own files that differ: objects may differ that the preview makes alike."""
+    """Foresite's own files that differ: objects may differ that the preview makes alike. Where an
+    installed Foresite is locked, its versions do. Raises LockError."""
     if before.commit is None:
         return []
+    old, new = locked_version(before), locked_version(after)
+    if old != new:
+        which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
+        return [f"{LOCK} ({which})"]
+    source = locked_source(before) if old else None
+    if source and source != locked_source(after):
+        raise LockError(f"its Foresite {old} is not the base's {old}", "lock another version")
     found = changed_files(before.root, before.commit, after.commit, CODE)
     made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]

@@ -18,7 +18,9 @@ from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading import regions
 from schemas.reading.catalogue import (
+    Catalogues,
     accelerator_catalogue,
+    catalogue_document,
     catalogue_of,
     hardware_catalogue,
     load_release,
@@ -220,14 +222,14 @@ def _site(
     return site
 
 
-def _hardware(file: SiteFile, catalogue: Folder) -> Any:
+def _hardware(file: SiteFile, catalogue: Catalogues) -> Any:
     """The profiles that a site can name; a hole where they are not all known."""
     own: Any = getattr(file, "hardware", None)
     shared = hardware_catalogue(catalogue)
     return Hole() if own is None or shared.problems else {**shared.profiles, **own}
 
 
-def _models(file: SiteFile, catalogue: Folder) -> Any:
+def _models(file: SiteFile, catalogue: Catalogues) -> Any:
     """The accelerator models that a site can use; a hole where they are not all known."""
     shared = accelerator_catalogue(catalogue)
     settings: Any = getattr(file, "accelerators", None)
@@ -236,7 +238,7 @@ def _models(file: SiteFile, catalogue: Folder) -> Any:
 
 
 def _release(
-    name: str, catalogue: Folder, findings: list[Finding], problems: list[Problem]
+    name: str, catalogue: Catalogues, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
     release, faults = load_release(name, catalogue)
@@ -250,7 +252,8 @@ def _release(
     problems += faults
     if release is not None and not faults:
         if release.release != name:
-            message = f"schemas/catalogue/releases/{name}.yaml says release: {release.release}"
+            file = catalogue_document(f"releases/{name}.yaml", (), catalogue)
+            message = f"{file.file if file else name} says release: {release.release}"
             fix = "make the name in the file equal to the file's"
             findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
         fix = "name a release whose parts go together, or correct the release"

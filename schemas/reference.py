@@ -95,7 +95,7 @@ def _sections(
             inner = (*inner, 0)
         elif isinstance(child.get("additionalProperties"), dict) or "patternProperties" in child:
             inner = (*inner, "<name>")
-        if path[:1] == ("pools",) and name == "first_boot":
+        if path[:1] == ("pools",) and name in ("first_boot", "kubelet", "host_settings"):
             continue  # the same as the site's own
         yield from _sections(schema, inner)
 

@@ -17,10 +17,9 @@ from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
 from schemas.reading import host_list
-from schemas.reading.catalogue import CATALOGUE, catalogue_document
+from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
 from schemas.reading.regions import naming, replaced
-from schemas.reading.tree import Folder
 from schemas.reading.yaml_reader import Document
 
 
@@ -72,7 +71,11 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site, document: Document, hosts_text: str, path: str, catalogue: Folder = CATALOGUE
+    site: Site,
+    document: Document,
+    hosts_text: str,
+    path: str,
+    catalogue: Catalogues = BUILT_IN,
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
@@ -88,7 +91,7 @@ def resolve(
 class _Walk:
     """One walk along a path: what is underfoot, and how to put another value there."""
 
-    def __init__(self, site: Site, document: Document, path: str, catalogue: Folder) -> None:
+    def __init__(self, site: Site, document: Document, path: str, catalogue: Catalogues) -> None:
         self.site, self.path, self.catalogue = site, path, catalogue
         self.document: Document | None = document
         self.origin, self.description = Origin.SITE_FILE, "The site."
@@ -166,8 +169,8 @@ class _Walk:
 
         return change
 
-    def _catalogue_file(self, name: str) -> Document | None:
-        return catalogue_document(name, self.catalogue)
+    def _catalogue_file(self, name: str, *entry: str) -> Document | None:
+        return catalogue_document(name, entry, self.catalogue)
 
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
@@ -187,7 +190,7 @@ class _Walk:
             own = name in self.site.file.hardware
             self.origin, self.at = Origin.PROFILE, ("hardware", name)
             if not own:
-                self.document = self._catalogue_file("hardware.yaml")
+                self.document = self._catalogue_file("hardware.yaml", "hardware", name)
             site = self.site
             self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
 

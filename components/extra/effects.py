@@ -4,7 +4,7 @@ Kinds of Kubernetes have the rules that they have everywhere; an owner's rule re
 What it says is shown as the owner's word, with their source.
 """
 
-from components.effects.applying import Applier, Kind, not_known, rules
+from components.effects.applying import Kind, not_known, rules
 from components.effects.rules import ANY, leads, path
 from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.source import site_of
@@ -43,5 +43,5 @@ def _judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield Effect(impact, change.name, at, why, f"{rule.source}, as {rule.owner} says", hosts)
 
 
-RULES = rules(Kind(ANY, _judge, _judge, (("", _judge),)), Applier.PULUMI)
+RULES = rules(Kind(ANY, _judge, _judge, (("", _judge),)))
 """Rules of every kind that no other rule knows."""

@@ -8,6 +8,8 @@ rule template-mark sees to URLs.
 from pathlib import Path
 
 from components.machines.data_disks import PROGRAM, data_disks_script
+from components.machines.host_settings import before_join, boot_commands, setting_files
+from components.machines.kubelet import further_settings
 from components.machines.network_data import node_ip
 from components.machines.registries import registry_files
 from components.making.dump import dump
@@ -31,9 +33,10 @@ TRUST = {
 
 def kubeadm_config(site: Site, pool: Pool) -> Json:
     """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
-    boot = site.first_boot(pool)
+    boot, settings = site.first_boot(pool), site.host_settings(pool)
+    late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": settings.after_join}
     return {
-        "files": files(site, pool),
+        "files": [*files(site, pool), *setting_files(settings, site.texts)],
         "ntp": {"enabled": True, "servers": list(boot.ntp)},
         "users": [
             {
@@ -44,7 +47,8 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
                 "sshAuthorizedKeys": list(boot.ssh.keys),
             }
         ],
-        "preKubeadmCommands": commands(site, pool),
+        "preKubeadmCommands": [*commands(site, pool), *before_join(settings)],
+        **{key: found for key, found in late.items() if found},
     }
 
 
@@ -79,6 +83,7 @@ def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
     return {
         **site.placing_labels(pool),
         **{key: value for key, value in sorted(pool.labels.items()) if copied_to_nodes(key)},
+        **dict(sorted(pool.labels_in_place.items())),
     }
 
 
@@ -159,7 +164,7 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
 
 def kubelet(site: Site, pool: Pool) -> Json:
     """The pool's KubeletConfiguration, as a patch that kubeadm applies."""
-    settings = pool.kubelet
+    settings = site.kubelet(pool)
     (found,) = filled(
         Path(__file__).with_name("kubelet.yaml"),
         logs=settings.container_log_max_size,
@@ -169,9 +174,12 @@ def kubelet(site: Site, pool: Pool) -> Json:
         high=settings.image_gc_high_percent,
         low=settings.image_gc_low_percent,
         pods=settings.max_pods,
-        reserved_cpu=settings.reserved_cpu,
+        reserved_cpu=settings.kept_cpu,
         reserved_memory=settings.reserved_memory,
+        reserved_storage=settings.reserved_storage,
+        reserved_pids=settings.reserved_pids and str(settings.reserved_pids),
         pids=settings.max_pids or None,
         gates=kubelet_gates(site, pool),
+        others=further_settings(settings),
     )
     return prune(found)

@@ -5,6 +5,7 @@ from pathlib import Path
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
+from components.machines.in_place import machine_taints
 from components.machines.names import metadata
 from components.machines.network_data import node_ip
 from components.machines.templates import data_template, machine_template
@@ -38,6 +39,7 @@ def control_plane(site: Site) -> list[Manifest]:
         labels=machine_labels(site, pool),
         template=template.body["metadata"]["name"],
         deletion=deletion(pool),
+        taints=machine_taints(pool),
         config=_config(site, pool),
         remediation=_remediation(site, pool),
     )
@@ -69,7 +71,8 @@ def _config(site: Site, pool: Pool) -> Json:
             *config["preKubeadmCommands"],
             _swap("admin", "super-admin"),
         ]
-        config["postKubeadmCommands"] = [_swap("super-admin", "admin")]
+        after = config.get("postKubeadmCommands", [])
+        config["postKubeadmCommands"] = [_swap("super-admin", "admin"), *after]
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
     # kubeadm join has no such phase, and Cluster API leaves a kube-proxy alone that is not there.

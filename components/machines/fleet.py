@@ -60,7 +60,7 @@ def from_site(site: Site) -> Fleet:
         hosts=hosts,
         groups=groups,
         about=_about(groups),
-        label_keys=_KNOWN.union(*(pool.labels for pool in pools)),
+        label_keys=_KNOWN.union(*({*pool.labels, *pool.labels_in_place} for pool in pools)),
         context=site.file.cluster.context,
         management=site.file.management,
         endpoint_announced=site.file.cluster.virtual_ip is not VirtualIp.EXTERNAL,
@@ -115,6 +115,7 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
 def _group_labels(site: Site, pool: Pool) -> dict[str, str]:
     found = {
         **pool.labels,
+        **pool.labels_in_place,
         OS_LABEL: "linux",
         REGION_LABEL: site.file.region,
         **site.placing_labels(pool),

@@ -5,6 +5,7 @@ takes the host (image, user data, power) is its own.
 """
 
 import functools
+import json
 from typing import NamedTuple
 
 from components.machines.names import (
@@ -41,6 +42,7 @@ class _Hardware(NamedTuple):
     boot_mode: str
     disk: RootDisk
     arch: Arch
+    raid: str | None
 
     @classmethod
     def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
@@ -54,7 +56,14 @@ class _Hardware(NamedTuple):
             boot_mode=profile.boot_mode.value,
             disk=profile.root_disk,
             arch=profile.arch,
+            raid=_raid(profile),
         )
+
+
+def _raid(profile: HardwareProfile) -> str | None:
+    """The ``raid`` of a host as JSON, by which hosts are kept; an empty list deletes volumes."""
+    said = profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
+    return json.dumps({"raid": {"hardwareRAIDVolumes": said["raid"]}}) if said else None
 
 
 def hosts(site: Site) -> list[Manifest]:
@@ -80,6 +89,7 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         "bootMACAddress": host.mac,
         **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
         **({"architecture": "aarch64"} if hardware.arch is Arch.ARM64 else {}),
+        **(json.loads(hardware.raid) if hardware.raid else {}),
     }
     body = {**_identity(namespace, host), "spec": spec}
     return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from components.machines.addresses import address_pools
 from components.machines.controlplane import control_plane
+from components.machines.firmware import firmware
 from components.machines.health import health_checks
 from components.machines.hosts import hosts
 from components.machines.names import metadata
@@ -30,6 +31,7 @@ def objects(site: Site) -> list[Manifest]:
         *control_plane(site),
         *workers(site),
         *health_checks(site),
+        *firmware(site),
     ]
     return [*annotate(others), *hosts(site)]
 

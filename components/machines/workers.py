@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
+from components.machines.in_place import machine_taints
 from components.machines.names import (
     BOOTSTRAP_API,
     CLUSTER_LABEL,
@@ -71,6 +72,7 @@ def deployment(
         config=_reference(config),
         template=_reference(template),
         deletion=deletion(pool),
+        taints=machine_taints(pool),
         remediation={"maxInFlight": 1} if pool.health_check.remedy is Remedy.REPLACE else None,
     )
     body["spec"] = prune(body["spec"])

@@ -13,15 +13,14 @@ KEEPS_PODS_OUT = ("NoSchedule", "NoExecute")
 
 
 def node_taints(pool: Pool) -> list[Json]:
-    """The taints that nodes of a pool register with: the pool's, or kubeadm's for its role."""
-    if pool.taints is not None:
-        return [
-            {"key": each.key, "value": each.value, "effect": each.effect.value}
-            for each in pool.taints
-        ]
-    if pool.role is Role.CONTROL_PLANE:
-        return [{"key": CONTROL_PLANE_LABEL, "value": "", "effect": "NoSchedule"}]
-    return []
+    """The taints of a pool's nodes: the pool's, or kubeadm's for its role, and those in place."""
+    found = [
+        {"key": each.key, "value": each.value, "effect": each.effect.value}
+        for each in (*(pool.taints or ()), *pool.taints_in_place)
+    ]
+    if pool.taints is None and pool.role is Role.CONTROL_PLANE:
+        return [{"key": CONTROL_PLANE_LABEL, "value": "", "effect": "NoSchedule"}, *found]
+    return found
 
 
 def tolerations(pools: Iterable[Pool]) -> list[Json]:

@@ -26,10 +26,10 @@ class Room(NamedTuple):
 def room(site: Site, pool: Pool) -> Room:
     """The room that the kubelet of a pool's host leaves for pods (Kubernetes 1.34,
     pkg/kubelet/cm/node_container_manager_linux.go, GetNodeAllocatableReservation)."""
-    profile, kubelet = site.profile(pool), pool.kubelet
-    kept = thousandths(kubelet.reserved_memory) + thousandths(kubelet.eviction_hard.memory)
+    profile, kubelet = site.profile(pool), site.kubelet(pool)
+    kept = 1000 * kubelet.kept_bytes
     return Room(
-        max(0, profile.cpu_cores * 1000 - thousandths(kubelet.reserved_cpu)),
+        max(0, profile.cpu_cores * 1000 - thousandths(kubelet.kept_cpu)),
         max(0, profile.memory_gib * thousandths("1Gi") - kept),
         profile.accelerators.count if profile.accelerators else 0,
     )

@@ -11,8 +11,9 @@ from components.making.manifest import Manifest
 from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, repository, show, show_text
+from foresite.command import FOUND, OK, UsageError, no_site, repository, show, show_text, version
 from foresite.judged import Advice, Judged, judge_site, place_problems
+from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
@@ -120,7 +121,10 @@ def _expressions(policy: Manifest) -> int:
 
 
 def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Problem]:
-    """The problems of a site: of its files, or else of the objects that come of them."""
+    """The problems of a site: of its files, or else of the objects that come of them; and of the
+    version of Foresite that the repository locks."""
+    if locked := lock_problems(root, version()):
+        return [*locked, *loaded.problems]
     if examined is None:
         return list(loaded.problems)
     return place_problems(loaded, examined.refused, examined.judged, root)

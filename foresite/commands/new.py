@@ -13,6 +13,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from foresite import PARTS
 from foresite.command import OK, UsageError, repository, show
 from schemas.kubernetes.masking import shorten
 from schemas.load import load_site, site_names
@@ -45,12 +46,18 @@ def run(options: argparse.Namespace) -> int:
     known = site_names(root)
     if site in known:
         raise UsageError(f"there is a site {site} already; choose another name")
-    if other not in known:
-        raise UsageError(f"there is no site {shorten(other)}; known: {', '.join(known) or 'none'}")
-    if any(each.code is not Code.TODO_LEFT for each in load_site(root, other).problems):
+    examples = [each for each in site_names(PARTS) if each not in known]
+    if other not in (*known, *examples):
+        listed = f"{', '.join(known) or 'none'}; examples: {', '.join(examples) or 'none'}"
+        raise UsageError(f"there is no site {shorten(other)}; known: {listed}")
+    home = root if other in known else PARTS
+    loaded = load_site(home, other)
+    if any(each.code is not Code.TODO_LEFT for each in loaded.problems):
         raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
-    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(root, site, other)}
+    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(home, site, other)}
+    if home != root and loaded.site is not None:  # the files that an example names come along
+        texts |= {k: v for k, v in loaded.site.texts.items() if not (root / "sites" / k).exists()}
     _write(root / "sites", texts)
     _report(options, [f"sites/{name}" for name in sorted(texts)], root, site)
     return OK
@@ -109,6 +116,7 @@ def _write(folder: Path, texts: dict[str, str]) -> None:
     written: list[Path] = []
     try:
         for name, text in texts.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             with open(folder / name, "x", encoding="utf-8", newline="\n") as file:
                 written.append(folder / name)
                 file.write(text)

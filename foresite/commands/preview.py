@@ -11,7 +11,7 @@ from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, version
 from foresite.forge import forge
 from foresite.othercode import make_objects_with, run_with
 from foresite.scratch import clear, scratch
@@ -20,6 +20,7 @@ from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
 from preview.states.fleet import site_names
 from preview.states.git import GitError, base_of
+from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
@@ -60,6 +61,8 @@ def run(options: argparse.Namespace) -> int:
         if not {*site_names(base), *site_names(head)}:
             raise UsageError(no_site(root))
         maker = make_objects_with if options.code == "each" else None
+        if maker is None:
+            _check_version(base, head)
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
     except GitError as error:
@@ -78,6 +81,14 @@ def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snaps
     head = at(root, options.head) if options.head else work_tree(root)
     base = at(root, options.base) if options.base else at(root, *base_of(root, options.head))
     return base, head
+
+
+def _check_version(base: Snapshot, head: Snapshot) -> None:
+    """A preview by a version that neither side locks would show what nobody applies."""
+    locked = locked_version(base)
+    if version() not in ("", locked, locked_version(head)) and locked:
+        said = f"this is Foresite {version()}, and {base.label} locks {locked}"
+        raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
 
 
 def _nodes(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> dict[str, Seen]:

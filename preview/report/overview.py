@@ -52,7 +52,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
     for region in preview.regions:
         yield Line((value(str(region)),))
     if preview.code:
-        yield Line(("both sides as the code of ", value(preview.code), " makes them"))
+        yield Line(("each side is made by its own code, which differs: ", value(preview.code)))
     for site, (number, when) in sorted(preview.nodes.items()):
         said = (" at ", value(when)) if when else ()
         named = (f"as {count(number, 'node')} of ", value(site), " were when they were last seen")
@@ -71,7 +71,7 @@ def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
         title = f"{count(len(preview.clashes), 'problem')} between sites"
         yield Alert((title,), tuple(problem(each, room) for each in preview.clashes))
     if preview.code_changed:
-        said = "what this does to sites is not in the preview"
+        said = "what this does to sites is shown by `foresite preview --code each`"
         yield Alert(
             (f"{count(len(preview.code_changed), 'file')} of Foresite's own code changed",),
             (Line((f"{said}: ", *few(preview.code_changed, 120))),),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
-from schemas.reading.catalogue import catalogue_of, hardware_catalogue
+from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
 FEW = 64
@@ -19,8 +19,8 @@ FEW = 64
 SITE, HOSTS = ".yaml", ".hosts.csv"
 _ENDINGS = (HOSTS, SITE, ".yml")
 REGIONS = "regions"
-_CATALOGUE = "schemas/catalogue/"
-_HARDWARE = f"{_CATALOGUE}hardware.yaml"
+_CATALOGUES = (f"{SHOWN}/", f"{OWN}/")
+_HARDWARE = {f"{each}hardware.yaml" for each in _CATALOGUES}
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
 _ADDRESS = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}(?![0-9./])")
 _NETWORK6 = re.compile(rb"(?<![0-9a-f:])[0-9a-f]{1,4}:[0-9a-f:]+/[0-9]{1,3}(?![0-9])")
@@ -88,9 +88,9 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
     """The texts in a site's files by which a change of a file that is not its own concerns the
     site."""
     for path in changed:
-        if path == _HARDWARE:
+        if path in _HARDWARE:
             yield from _profiles(before, after)
-        elif path.startswith(_CATALOGUE):
+        elif path.startswith(_CATALOGUES):
             yield Path(path).stem.encode()
         elif site_of(path) is None:
             if region := region_of(path):
@@ -107,7 +107,7 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
     """The names of the hardware profiles that differ; of all, where one side has problems."""
     first, second = (
-        hardware_catalogue(catalogue_of(side.tree({_HARDWARE} & side.files.keys())))
+        hardware_catalogue(catalogue_of(side.tree(_HARDWARE & side.files.keys())))
         for side in (before, after)
     )
     names = first.profiles.keys() | second.profiles.keys()

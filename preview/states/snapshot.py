@@ -15,10 +15,11 @@ from typing import NamedTuple
 from preview.states.git import GitError, blobs, commit_of, git, lines
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
+from schemas.reading.catalogue import OWN, SHOWN
 from schemas.reading.site_files import read
 from schemas.reading.tree import LINK, SUBMODULE, Refused, Tree
 
-DATA = ("sites", "regions", "schemas/catalogue")
+DATA = ("sites", "regions", SHOWN, OWN)
 """Folders with the data of sites; everything else in a repository is code or prose."""
 _PLAIN = ("100644", "100755")
 _REFUSED = {"120000": LINK, "160000": SUBMODULE}
@@ -135,7 +136,7 @@ def at(root: Path, revision: str, name: str = "") -> Snapshot:
 
 def _checked(state: str, files: dict[str, Blob]) -> dict[str, Blob]:
     """The files of a state. Raises GitError where one is not where a folder could have it."""
-    if other := {"sites", "regions"} & files.keys():
+    if other := {"sites", "regions", OWN} & files.keys():
         raise GitError(f"{state} has {min(other)} as a file or a link, and it has to be a folder")
     if len(files) > MOST_FILES:
         raise GitError(f"{state} has {len(files)} files of sites, more than {MOST_FILES}")
@@ -183,7 +184,7 @@ def _blob(mode: str, blob: str) -> Blob:
 
 
 def _read_here(root: Path, path: str) -> bytes | Refused:
-    folder = next(each for each in DATA if path.startswith(f"{each}/"))
+    folder = next((each for each in DATA if path.startswith(f"{each}/")), "")
     return read(root / folder, path.removeprefix(f"{folder}/"), folder)
 
 

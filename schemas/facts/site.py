@@ -13,6 +13,8 @@ from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import Arch, HardwareProfile
+from schemas.model.host_settings import HostSettings
+from schemas.model.kubelet import Kubelet
 from schemas.model.primitives import KubernetesVersion
 from schemas.model.release import OperatingSystem, OsFile, Release
 from schemas.model.remediation import Remediator
@@ -114,6 +116,14 @@ class Site:
     def first_boot(self, pool: Pool) -> FirstBoot:
         """The needs of a pool's hosts at their first boot."""
         return pool.first_boot or self.file.first_boot
+
+    def kubelet(self, pool: Pool) -> Kubelet:
+        """The settings of the kubelet on a pool's nodes: its own, or all of the site's."""
+        return pool.kubelet or self.file.kubelet
+
+    def host_settings(self, pool: Pool) -> HostSettings:
+        """Files, commands and kernel settings of a pool's hosts: its own, or all of the site's."""
+        return pool.host_settings or self.file.host_settings
 
     def profile(self, pool: Pool) -> HardwareProfile:
         """A pool's hardware profile. Raises KeyError where there is none of that name."""

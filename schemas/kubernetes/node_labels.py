@@ -63,6 +63,11 @@ def copied_to_nodes(key: str) -> bool:
     return _within(key, SYNCED_DOMAINS)
 
 
+def is_of_machines(key: str) -> bool:
+    """True if Cluster API or the Metal3 provider finds Machines and Nodes by a label."""
+    return _within(key, ("cluster.x-k8s.io", "metal3.io")) and not copied_to_nodes(key)
+
+
 def is_system_label(key: str) -> bool:
     """True if Foresite, the kubelet or a provider sets a label, so that nobody else may."""
     return key in _SET_BY_THE_SYSTEM or is_own(key)

@@ -131,6 +131,11 @@ class Code(StrEnum):
     HEALTH_CHECK_LOOP = auto()
     HEALTH_CHECK_MEANINGLESS = auto()
     KUBELET_EVICTION = auto()
+    KUBELET_REFUSES = auto()
+    HOST_COMMAND = auto()
+    FIRMWARE_TIME = auto()
+    KUBELET_UNUSED = auto()
+    NUMA_ADMISSION = auto()
     LABEL_RESERVED = auto()
     LABELS_TOO_LONG = auto()
 
@@ -180,6 +185,9 @@ class Code(StrEnum):
 
     # --- objects ------------------------------------------------------------------------------
     OBJECT_INVALID = auto()
+
+    # --- Foresite itself ----------------------------------------------------------------------
+    FORESITE_VERSION = auto()
 
     # --- policies -----------------------------------------------------------------------------
     POLICY_VIOLATED = auto()

@@ -10,6 +10,7 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.alias_generators import to_camel
 
+from schemas.model.firmware import Firmware, RaidVolume
 from schemas.model.primitives import DnsLabel, Model
 
 
@@ -169,6 +170,8 @@ class HardwareProfile(Model):
     """The accelerators of one host; leave out where it has none."""
     bmc: Bmc = Bmc()
     """Access to its BMC."""
+    numa_nodes: Annotated[int, Field(ge=1, le=256)] | None = None
+    """NUMA nodes of one host, as `lscpu` shows them; leave out where it is not known."""
     boot_mode: BootMode = Field(default=BootMode.UEFI, strict=False)
     """Firmware interface."""
     root_disk: RootDisk
@@ -178,5 +181,10 @@ class HardwareProfile(Model):
     is not known."""
     data_disks: DataDisks | None = None
     """Disks that first_boot.data_disks makes a file system of; by itself it does nothing."""
+    raid: Annotated[list[RaidVolume], Field(max_length=32)] | None = None
+    """Volumes of the RAID controller, made before an installation; [] deletes those that are there,
+    and without it they stay."""
+    firmware: Firmware | None = None
+    """Settings and versions of the firmware; without it nobody changes them."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30
     """Minutes from the start of an OS install until the node is ready."""

@@ -24,6 +24,8 @@ from schemas.model.extra import Extra
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
 from schemas.model.host_networks import FurtherNetwork, NetworkName, NicLayout
+from schemas.model.host_settings import HostSettings
+from schemas.model.kubelet import Kubelet
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
@@ -46,7 +48,6 @@ from schemas.model.primitives import (
 from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
 from schemas.model.secrets import Secrets
-from schemas.model.sizes import Cores, LogSize, Memory
 from schemas.model.vocabulary import Remedy, Role, RolloutStrategy, TaintEffect
 
 
@@ -95,38 +96,6 @@ class Sources(Model):
     multi_arch: Annotated[list[ImageName], Field(max_length=100)] = []
     """Images, without tags, that are built for arm64 too, besides those of the release; needed for
     what runs on arm64 hosts."""
-
-
-class EvictionHard(Model):
-    """Below which free share or size the kubelet evicts pods."""
-
-    memory: Memory = "500Mi"
-    """Free memory."""
-    nodefs_percent: Percent = 10
-    """Free share of the disk that holds pods' data and logs."""
-    imagefs_percent: Percent = 15
-    """Free share of the disk that holds images."""
-
-
-class Kubelet(Model):
-    """Settings of the kubelet on a pool's nodes."""
-
-    max_pods: Annotated[int, Field(ge=10, le=250)] = 110
-    """Pods on one node; a node's /24 has room for 250."""
-    max_pids: Annotated[int, Field(ge=1024, le=4_194_304, examples=[65536])] | None = None
-    """Processes and threads of one pod at most; default: as many as the host has."""
-    eviction_hard: EvictionHard = EvictionHard()
-    """When pods are evicted."""
-    image_gc_high_percent: Percent = 80
-    """Used share of the image disk at which unused images are deleted."""
-    image_gc_low_percent: Percent = 70
-    """Used share of the image disk at which deleting stops."""
-    container_log_max_size: LogSize = "50Mi"
-    """Size at which a container's log is rotated."""
-    reserved_memory: Memory = "2Gi"
-    """Memory kept for the system and the kubelet."""
-    reserved_cpu: Annotated[Cores, Field(examples=["500m"])] = "1"
-    """Processor cores kept for the system and the kubelet."""
 
 
 class Rollout(Model):
@@ -195,8 +164,16 @@ class Pool(Model):
     """Labels of its nodes."""
     taints: Annotated[list[Taint], Field(max_length=100)] | None = None
     """Taints of its nodes; default: kubeadm's for the role. [] means none."""
-    kubelet: Kubelet = Kubelet()
-    """Settings of the kubelet."""
+    labels_in_place: dict[LabelKey, LabelValue] = {}
+    """Labels that Cluster API keeps on its nodes: a change restarts nothing. Its manager has to be
+    told of their keys."""
+    taints_in_place: Annotated[list[Taint], Field(max_length=64)] = []
+    """Taints that Cluster API keeps on its nodes: a change restarts nothing. Its managers need a
+    feature gate."""
+    kubelet: Kubelet | None = None
+    """Settings of the kubelet; default: all of the site's."""
+    host_settings: HostSettings | None = None
+    """Files, commands and kernel settings of its hosts; default: all of the site's."""
     first_boot: FirstBoot | None = None
     """First boot of this pool's hosts; default: the site's."""
     host_network: DnsLabel | None = None
@@ -235,6 +212,10 @@ class SiteFile(Model):
     """Settings of a host's first boot."""
     pools: Annotated[list[Pool], Field(min_length=1, max_length=100)]
     """Pools of hosts."""
+    kubelet: Kubelet = Kubelet()
+    """Settings of the kubelet, on pools that have none of their own."""
+    host_settings: HostSettings = HostSettings()
+    """Files, commands and kernel settings of hosts, in pools that have none of their own."""
     hardware: dict[DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
     accelerators: AcceleratorSettings | None = None

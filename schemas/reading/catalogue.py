@@ -1,8 +1,9 @@
 """The catalogue that sites refer to by name: hardware profiles, accelerators and releases of
-schemas/catalogue."""
+schemas/catalogue, which is built in, and of catalogue/, where a repository adds its own."""
 
 import functools
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,12 +15,16 @@ from schemas.model.problem import Problem
 from schemas.model.release import Release
 from schemas.reading.site_files import read
 from schemas.reading.tree import Folder, Refused, Tree
-from schemas.reading.typed_document import parse
+from schemas.reading.typed_document import parse, place, value_at
 from schemas.reading.yaml_reader import Document, read_yaml
 
 CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
-SHOWN = "schemas/catalogue"
-"""Path of a catalogue's files in texts that a person reads."""
+SHOWN, OWN = "schemas/catalogue", "catalogue"
+"""Paths of the built-in catalogue's files in texts that a person reads, and of a repository's."""
+
+_TAKEN = "Foresite's own catalogue has {} too, and nothing here replaces what is built in"
+_WHY = "sites that name it would silently mean something else, now or after an upgrade"
+_OTHER = "write another name here, and in the sites that mean this one"
 
 
 class Catalogue(Model):
@@ -50,14 +55,26 @@ class AcceleratorModels(NamedTuple):
     problems: tuple[Problem, ...] = ()
 
 
-def catalogue_of(root: Folder) -> Folder:
-    """The catalogue that a repository's sites refer to: its own, or else the one shipped here.
+class Catalogues(NamedTuple):
+    """The folders of the built-in catalogue, and of the one that a repository adds to it."""
+
+    built_in: Folder = CATALOGUE
+    own: Folder = Tree({})
+
+
+BUILT_IN = Catalogues()
+
+
+def catalogue_of(root: Folder) -> Catalogues:
+    """The catalogues that a repository's sites refer to: the built-in one is that of a repository
+    that holds Foresite's code, or else the one shipped here.
 
     A state in memory has its own alone: where a change takes the catalogue away, nothing else may
     stand in for it.
     """
-    own = root / "schemas" / "catalogue"
-    return own if own.is_dir() or isinstance(root, Tree) else CATALOGUE
+    held = root / "schemas" / "catalogue"
+    built_in = held if held.is_dir() or isinstance(root, Tree) else CATALOGUE
+    return Catalogues(built_in, root / OWN)
 
 
 def installed_files() -> dict[str, bytes]:
@@ -66,73 +83,106 @@ def installed_files() -> dict[str, bytes]:
     return {f"{SHOWN}/{path.relative_to(CATALOGUE)}": path.read_bytes() for path in files}
 
 
-def hardware_catalogue(folder: Folder = CATALOGUE) -> Hardware:
-    """The hardware profiles of a catalogue."""
-    return Hardware(*_entries(folder, "hardware", Catalogue))
+def hardware_catalogue(catalogues: Catalogues = BUILT_IN) -> Hardware:
+    """The hardware profiles that sites can name."""
+    return Hardware(*_entries(catalogues, "hardware", Catalogue))
 
 
-def accelerator_catalogue(folder: Folder = CATALOGUE) -> AcceleratorModels:
-    """The accelerator models of a catalogue; a repository of its own may have none."""
-    return AcceleratorModels(*_entries(folder, "accelerators", AcceleratorCatalogue))
+def accelerator_catalogue(catalogues: Catalogues = BUILT_IN) -> AcceleratorModels:
+    """The accelerator models that sites can use; a repository of its own may have none."""
+    return AcceleratorModels(*_entries(catalogues, "accelerators", AcceleratorCatalogue))
 
 
 def _entries(
-    folder: Folder, part: str, model: type[Model]
+    catalogues: Catalogues, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
     """The entries of one part by name, which is its file's name and its top key too."""
-    data = read(folder, f"{part}.yaml", SHOWN)
-    if not isinstance(data, Refused):
-        return _parse(data, part, model)
-    return {}, () if data.code is Code.FILE_MISSING else (_whole(f"{part}.yaml", data),)
+    problems: list[Problem] = []
+    entries: Mapping[str, Any] = {}
+    for folder, shown in zip(catalogues, (SHOWN, OWN), strict=True):
+        data, file = read(folder, f"{part}.yaml", shown), f"{shown}/{part}.yaml"
+        if not isinstance(data, Refused):
+            found, more = _parse(data, file, part, model)
+            both = sorted(found.keys() & entries.keys())
+            problems += (*more, *(_taken(name, file, data, (part, name)) for name in both))
+            entries = {**found, **entries}
+        elif data.code is not Code.FILE_MISSING:
+            problems.append(_whole(file, data))
+    return entries, tuple(problems)
 
 
-def _whole(path: str, refused: Refused) -> Problem:
+def _taken(name: str, file: str, data: bytes = b"", at: tuple[str, ...] = ()) -> Problem:
+    """The problem of an entry, or of a file, that is called as a built-in one."""
+    said, document = _TAKEN.format(name), _document(data, file)
+    if document is None or not at:
+        return Problem(file, 0, 0, Code.DUPLICATE_NAME, "", "", said, _OTHER, _WHY)
+    return replace(place(document, at, Code.DUPLICATE_NAME, said, _OTHER, key=True), reason=_WHY)
+
+
+def _whole(file: str, refused: Refused) -> Problem:
     """The problem of a file of the catalogue that cannot be had."""
     code, message, fix = refused
-    return Problem(f"{SHOWN}/{path}", 0, 0, code, "", "", message, fix)
+    return Problem(file, 0, 0, code, "", "", message, fix)
 
 
 # By content, as a folder may hold another state of the repository the next time.
 @functools.lru_cache(maxsize=16)
 def _parse(
-    data: bytes, part: str, model: type[Model]
+    data: bytes, file: str, part: str, model: type[Model]
 ) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
-    document, problems = read_yaml(data, f"{SHOWN}/{part}.yaml")
+    document, problems = read_yaml(data, file)
     catalogue, more = parse(model, document) if document else (None, [])
     problems += more
     entries = getattr(catalogue, part) if catalogue is not None and not problems else {}
     return entries, tuple(problems)
 
 
-def release_names(folder: Folder = CATALOGUE) -> list[str]:
+def release_names(catalogues: Catalogues = BUILT_IN) -> list[str]:
     """The names of the releases, oldest first."""
+    return sorted({name for folder in catalogues for name in _releases(folder)})
+
+
+def _releases(folder: Folder) -> set[str]:
     releases = folder / "releases"
     names = [each.name for each in releases.iterdir()] if releases.is_dir() else []
-    return sorted(each.removesuffix(".yaml") for each in names if each.endswith(".yaml"))
+    return {each.removesuffix(".yaml") for each in names if each.endswith(".yaml")}
 
 
 def load_release(
-    name: str, folder: Folder = CATALOGUE
+    name: str, catalogues: Catalogues = BUILT_IN
 ) -> tuple[Release | None, tuple[Problem, ...]]:
-    """A release by name, with the problems of its file; (None, ()) where there is none."""
-    if name not in release_names(folder):
-        return None, ()
-    path = f"releases/{name}.yaml"
-    data = read(folder, path, SHOWN)
-    return (None, (_whole(path, data),)) if isinstance(data, Refused) else _release(data, path)
+    """A release by name, with the problems of its file and of releases that are called as a
+    built-in one; (None, ()) where there is none."""
+    built_in, own = map(_releases, catalogues)
+    clashes = tuple(_taken(each, f"{OWN}/releases/{each}.yaml") for each in sorted(built_in & own))
+    if name not in built_in | own:
+        return None, clashes
+    folder, shown = (catalogues.built_in, SHOWN) if name in built_in else (catalogues.own, OWN)
+    data, file = read(folder, f"releases/{name}.yaml", shown), f"{shown}/releases/{name}.yaml"
+    found = (None, (_whole(file, data),)) if isinstance(data, Refused) else _release(data, file)
+    return found[0], (*found[1], *clashes)
 
 
 @functools.lru_cache(maxsize=32)
-def _release(data: bytes, path: str) -> tuple[Release | None, tuple[Problem, ...]]:
-    document, problems = read_yaml(data, f"{SHOWN}/{path}")
+def _release(data: bytes, file: str) -> tuple[Release | None, tuple[Problem, ...]]:
+    document, problems = read_yaml(data, file)
     release, more = parse(Release, document) if document else (None, [])
     return release, (*problems, *more)
 
 
-def catalogue_document(path: str, folder: Folder = CATALOGUE) -> Document | None:
-    """A file of a catalogue with its positions, for saying where a value comes from."""
-    data = read(folder, path, SHOWN)
-    return None if isinstance(data, Refused) else _document(data, f"{SHOWN}/{path}")
+def catalogue_document(
+    path: str, entry: tuple[str, ...] = (), catalogues: Catalogues = BUILT_IN
+) -> Document | None:
+    """The file of a catalogue that has an entry (of a release: the file), with its positions, for
+    saying where a value comes from; where none has it, one that could."""
+    found = None
+    for folder, shown in zip(reversed(catalogues), (OWN, SHOWN), strict=True):
+        data = read(folder, path, shown)
+        if not isinstance(data, Refused):
+            found = _document(data, f"{shown}/{path}")
+            if found is not None and (not entry or value_at(found, entry) is not None):
+                return found
+    return found
 
 
 @functools.lru_cache(maxsize=16)

@@ -13,6 +13,7 @@ from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.first_boot import FirstBoot
+from schemas.model.host_settings import HostFile
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.reading.site_files import MAX_FILES, matching, read
@@ -35,6 +36,7 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
     yield from attempt(_extra_files(file), holes=True)
+    yield from ((each.source, place) for each, place in host_files(file) if each.source)
 
 
 def site_texts(
@@ -65,6 +67,15 @@ def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
             fix = f"name 1 to {MAX_FILES} files"
             findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
         yield from ((path, where) for path in paths[:MAX_FILES])
+
+
+def host_files(file: SiteFile) -> Iterator[tuple[HostFile, Path]]:
+    """Each file that a site gives to its hosts, with its place."""
+    parts: list[tuple[Path, object]] = [((), file)]
+    parts += [(("pools", i), pool) for i, pool in enumerate(getattr(file, "pools", ()))]
+    for place, part in parts:
+        files = getattr(getattr(part, "host_settings", None), "files", ())
+        yield from ((each, (*place, "host_settings", "files", n)) for n, each in enumerate(files))
 
 
 def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:

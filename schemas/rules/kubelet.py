@@ -1,5 +1,6 @@
 """Rules on nodes: what the kubelet of a pool accepts, and what leaves room for pods."""
 
+import re
 from collections.abc import Iterator
 
 from schemas.kubernetes import node_labels
@@ -11,13 +12,12 @@ from schemas.rules.scope import InPool
 
 def images(at: InPool) -> Iterator[Finding]:
     """Deleting unused images ends below where it starts (the kubelet refuses anything else)."""
-    pool = at.pool
-    kubelet = pool.kubelet
+    kubelet = at.site.kubelet(at.pool)
     low, high = kubelet.image_gc_low_percent, kubelet.image_gc_high_percent
     if low < high:
         return
     message = f"image_gc_low_percent: {low} is not below image_gc_high_percent: {high}"
-    settings: Path = at.path("kubelet")
+    settings: Path = at.kubelet_path()
     if "image_gc_low_percent" in kubelet.model_fields_set and high > 1:
         place = (*settings, "image_gc_low_percent")
         yield Finding(Code.KUBELET_EVICTION, place, message, f"write {max(1, high - 10)}")
@@ -29,8 +29,7 @@ def images(at: InPool) -> Iterator[Finding]:
 
 def eviction(at: InPool) -> Iterator[Finding]:
     """Unused images are deleted before pods are evicted for the space."""
-    pool = at.pool
-    kubelet = pool.kubelet
+    kubelet = at.site.kubelet(at.pool)
     free, high = kubelet.eviction_hard.imagefs_percent, kubelet.image_gc_high_percent
     if high < 100 - free:
         return
@@ -38,7 +37,7 @@ def eviction(at: InPool) -> Iterator[Finding]:
         f"images are deleted from {high} % used on, but pods are evicted at {100 - free} % used "
         f"(imagefs_percent: {free})"
     )
-    settings: Path = at.path("kubelet")
+    settings: Path = at.kubelet_path()
     explicit = "image_gc_high_percent" in kubelet.model_fields_set
     if explicit and free < 90:
         place, fix = (*settings, "image_gc_high_percent"), f"write {95 - free} or less"
@@ -50,44 +49,39 @@ def eviction(at: InPool) -> Iterator[Finding]:
     yield Finding(Code.KUBELET_EVICTION, place, message, fix)
 
 
-def memory(at: InPool) -> Iterator[Finding]:
-    """The reserved memory is less than the host has."""
-    site, pool = at.site, at.pool
-    gib = site.profile(pool).memory_gib if pool.hardware in site.hardware else None
-    settings: Path = at.path("kubelet")
-    values = (
-        (("reserved_memory",), pool.kubelet.reserved_memory, "2Gi"),
-        (("eviction_hard", "memory"), pool.kubelet.eviction_hard.memory, "500Mi"),
-    )
-    for field, text, usual in values:
-        place, size = (*settings, *field), amount(text)
-        if gib is not None and size >= gib * 2**30:
-            message = f"{text} is all of the {gib} GiB of {pool.hardware}, so no pod would run"
-            fix = f"write a part of {gib}Gi; {usual} is usual"
-            yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
-
-
-def processors(at: InPool) -> Iterator[Finding]:
-    """The reserved processor cores are fewer than the host has."""
-    site, pool = at.site, at.pool
-    text = pool.kubelet.reserved_cpu
-    if pool.hardware in site.hardware and amount(text) >= site.profile(pool).cpu_cores:
-        cores = site.profile(pool).cpu_cores
-        message = f"{text} is all of the {cores} cores of {pool.hardware}, so no pod would run"
-        place = at.path("kubelet", "reserved_cpu")
-        fix = f"write a part of {cores}; 1 is usual, 500m is half a core"
-        yield Finding(Code.OUT_OF_BOUNDS, place, message, fix)
+def reserves(at: InPool) -> Iterator[Finding]:
+    """The reserved memory and processor cores are less than the host has."""
+    kubelet, profile = at.site.kubelet(at.pool), at.site.hardware.get(at.pool.hardware)
+    if profile is None:
+        return
+    kind, gib, cores = at.pool.hardware, profile.memory_gib, profile.cpu_cores
+    memory, size = f"all of the {gib} GiB of {kind}", gib * 2**30
+    evicting = kubelet.eviction_hard.memory
+    for steps, text, most, what, fix in (
+        (("reserved_memory",), kubelet.reserved_memory, size, memory, f"{gib}Gi; 2Gi is usual"),
+        (("eviction_hard", "memory"), evicting, size, memory, f"{gib}Gi; 500Mi is usual"),
+        (("reserved_cpu",), kubelet.reserved_cpu, cores, f"all of the {cores} cores of {kind}",
+         f"{cores}; 1 is usual, 500m is half a core"),
+    ):  # fmt: skip
+        if amount(text) >= most:
+            message, place = f"{text} is {what}, so no pod would run", at.kubelet_path(*steps)
+            yield Finding(Code.OUT_OF_BOUNDS, place, message, f"write a part of {fix}")
 
 
 def labels(at: InPool) -> Iterator[Finding]:
     """No label that the kubelet refuses or that someone else sets, and all fit its argument."""
     site, pool = at.site, at.pool
-    for key in pool.labels:
-        place = at.path("labels", key)
+    every = [("labels", key) for key in pool.labels]
+    for field, key in (*every, *(("labels_in_place", key) for key in pool.labels_in_place)):
+        place, here = at.path(field, key), field == "labels_in_place"
         if node_labels.is_system_label(key):
             message = f"label {key} is set by the system"
         elif node_labels.stops_kubelet(key):
             message = f"the domain of {key} belongs to Kubernetes"
+        elif here and node_labels.is_of_machines(key):
+            message = f"Cluster API or Metal3 finds Machines by the domain of {key}"
+        elif here and key in pool.labels:
+            message = f"label {key} is in labels too, where the kubelet sets it"
         else:
             continue
         fix = "remove it, or use a domain of your own"
@@ -105,13 +99,24 @@ def labels(at: InPool) -> Iterator[Finding]:
         )
 
 
+_TAINTS_OF_OTHERS = re.compile(
+    r"node\.cluster\.x-k8s\.io/(uninitialized|outdated-revision)|node-role\.kubernetes\.io/master|"
+    r"node\.kubernetes\.io/(?!out-of-service$).*|node\.cloudprovider\.kubernetes\.io/.*"
+)
+"""Keys that Cluster API refuses (v1.13.6, internal/util/taints/validation.go)."""
+
+
 def taints(at: InPool) -> Iterator[Finding]:
-    """No taint stands twice: nodes have one of a key and an effect."""
-    pool = at.pool
+    """No taint stands twice, as nodes have one of a key and an effect, or is somebody else's."""
     seen = set()
-    for number, taint in enumerate(pool.taints or ()):
-        if (taint.key, taint.effect) in seen:
-            message = f"taint {taint.key} with effect {taint.effect.value} stands twice"
-            fix = "remove one of them"
-            yield Finding(Code.DUPLICATE_NAME, at.path("taints", number), message, fix)
-        seen.add((taint.key, taint.effect))
+    for field in ("taints", "taints_in_place"):
+        for number, taint in enumerate(getattr(at.pool, field) or ()):
+            place = at.path(field, number)
+            if (taint.key, taint.effect) in seen:
+                message = f"taint {taint.key} with effect {taint.effect.value} stands twice"
+                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of them")
+            seen.add((taint.key, taint.effect))
+            if field == "taints_in_place" and _TAINTS_OF_OTHERS.fullmatch(taint.key):
+                message = f"taint {taint.key} is set by the system, so Cluster API refuses it"
+                fix = "write a key of your own"
+                yield Finding(Code.LABEL_RESERVED, (*place, "key"), message, fix)

@@ -11,6 +11,7 @@ from schemas.model.object_cache import Cache
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import LinkType, Role
 from schemas.rules.finding import Finding, Path
+from schemas.rules.scope import InPool
 
 _SERVER: Path = ("cache", "server")
 _ENVOY: Path = ("cache", "envoy")
@@ -194,12 +195,12 @@ def program_sizes(site: Site) -> Iterator[Finding]:
 
 def _host_gives(site: Site, cache: Cache, pool: Pool, *, keeps: bool) -> Iterator[Finding]:
     """The needs of the programs together with the pool's reserves are below what a host has."""
-    profile, kept = site.profile(pool), pool.kubelet
+    profile, kept = site.profile(pool), site.kubelet(pool)
     servers = (cache.server.memory, cache.server.cpu) if keeps else ("0", "0")
     memory = sum(map(amount, (servers[0], cache.envoy.memory, kept.reserved_memory)))
     cores = sum(map(amount, (servers[1], cache.envoy.cpu, kept.reserved_cpu)))
     place = _SERVER if keeps else _ENVOY
-    reserves = ("pools", site.file.pools.index(pool), "kubelet")
+    reserves = InPool(site, site.file.pools.index(pool), pool).kubelet_path()
     memories = ((_ENVOY, "memory"), (reserves, "reserved_memory"))
     processors = ((_ENVOY, "cpu"), (reserves, "reserved_cpu"))
     if memory >= profile.memory_gib * GIB:

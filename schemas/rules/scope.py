@@ -18,6 +18,11 @@ class InPool(NamedTuple):
         """The place of a field of the pool."""
         return ("pools", self.number, *steps)
 
+    def kubelet_path(self, *steps: str | int) -> Path:
+        """The place of a setting of the pool's kubelet: the site's, where it alone has some."""
+        own = self.pool.kubelet is not None or "kubelet" not in self.site.file.model_fields_set
+        return self.path("kubelet", *steps) if own else ("kubelet", *steps)
+
 
 class InZone(NamedTuple):
     """A zone in its site."""

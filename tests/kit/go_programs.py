@@ -22,6 +22,7 @@ SCHEDULER = ROOT / "images" / "scheduler"
 ahead: not every proxy serves the modules of its plugins."""
 FOLDERS = [
     ROOT / "tests" / "kit" / "containerd",
+    ROOT / "tests" / "kit" / "kubelet_managers",
     *(ROOT / "tools" / name for name in ("actionlint", "dyff", "gitleaks", "kubeconform")),
 ]
 

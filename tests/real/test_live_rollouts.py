@@ -11,6 +11,7 @@ import pytest
 
 from components.effects.vocabulary import Impact
 from schemas.load import load_release
+from tests.real.live import in_place
 from tests.real.live.experiment import Step
 from tests.real.live.experiments import history, predicted
 from tests.real.live.namespace import why_not
@@ -74,6 +75,24 @@ def test_the_preview_says_what_the_controllers_do(
 @PROOF
 def test_no_machine_moves_that_no_experiment_is_about(result: dict[str, Any]) -> None:
     assert result["strays"] == []
+
+
+@pytest.mark.capi
+@PROOF
+def test_labels_and_taints_reach_running_nodes_and_no_machine_is_replaced(tmp_path: Path) -> None:
+    if reason := why_not():
+        pytest.skip(reason)
+    came, changed = observe("tests.real.live.in_place")
+    for each, step in zip((came, changed), in_place.EXPERIMENTS, strict=True):
+        assert disagreements(step.predicted, from_json(each["seen"])) == []
+        assert each["kept"] and each["seen"]["updated"] == step.in_place
+    for seen, label, taints in ((came, "a", ["example.com/a"]), (changed, "b", [])):
+        assert sorted(map(str, seen["nodes"].values())) == sorted(
+            map(str, [["c", []]] * 3 + [[label, taints]] * 8)
+        )
+    now = in_place.small()
+    after = now.edited(in_place.EXPERIMENTS[0].edit)
+    assert list(contradictions(verdict(now, after, tmp_path), from_json(came["seen"]))) == []
 
 
 # What needs no controllers

@@ -19,6 +19,7 @@ FAULTS = {path.stem: path for path in fault_files()}
 NOT_BY_FILES = {
     Code.MORE_PROBLEMS: "what a hundred other problems lead to; tests/foresite/test_hostile.py",
     Code.OBJECT_INVALID: "what files lead to; a site whose files are right has no such object",
+    Code.FORESITE_VERSION: "what pyproject.toml says; tests/foresite/test_init.py",
     Code.POLICY_VIOLATED: "what files lead to; tests/policies/test_check.py",
     Code.THIRD_PARTY_DANGER: "what objects lead to; tests/policies/test_third_party.py",
     Code.EXCEPTION_EXPIRED: "what the day leads to; tests/policies/test_check.py",

@@ -25,7 +25,7 @@ from components.machines.effects.anykind import (
     stated,
 )
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
-from components.machines.effects.labels import label_change
+from components.machines.effects.labels import label_change, taint_change
 from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, parse_version
@@ -219,6 +219,7 @@ RULES = [
     Rule(KIND, path("spec.replicas"), _replicas),
     Rule(KIND, _REFERENCE, _reference),
     Rule(KIND, path("spec.machineTemplate.metadata.labels"), label_change),
+    Rule(KIND, path("spec.machineTemplate.spec.taints"), taint_change),
     Rule(KIND, _BEFORE, _before),
     *_STATED,
     *(

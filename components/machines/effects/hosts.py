@@ -151,7 +151,7 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
 RULES = [
     Rule(KIND, ("metadata", "labels", POOL_LABEL), _pool),
     Rule(KIND, ("metadata", "labels", ZONE_LABEL), _zone),
-    *metadata_rules(KIND),
+    *(rule for each in (KIND, *kinds.FIRMWARE) for rule in metadata_rules(each)),
     *stated(
         __file__,
         rack=RACK_LABEL,
@@ -161,6 +161,7 @@ RULES = [
         data=_DATA,
         provider=_PROVIDER,
         states=_STATES,
+        firmware=f"{_OPERATOR}/baremetalhost_controller.go, doServiceIfNeeded",
         settings=f"{_OPERATOR}/baremetalhost_controller.go",
     ),
     Rule(KIND, (), _whole, whole=True),

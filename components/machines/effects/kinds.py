@@ -12,6 +12,10 @@ DATA_TEMPLATE = "Metal3DataTemplate.infrastructure.cluster.x-k8s.io"
 MACHINE_TEMPLATE = "Metal3MachineTemplate.infrastructure.cluster.x-k8s.io"
 REMEDIATION_TEMPLATE = "Metal3RemediationTemplate.infrastructure.cluster.x-k8s.io"
 HOST = "BareMetalHost.metal3.io"
+FIRMWARE_SETTINGS = "HostFirmwareSettings.metal3.io"
+FIRMWARE_COMPONENTS = "HostFirmwareComponents.metal3.io"
+UPDATE_POLICY = "HostUpdatePolicy.metal3.io"
+FIRMWARE = (FIRMWARE_SETTINGS, FIRMWARE_COMPONENTS, UPDATE_POLICY)
 ADDRESS_POOL = "IPPool.ipam.metal3.io"
 
 TEMPLATES = (CONFIG_TEMPLATE, DATA_TEMPLATE, MACHINE_TEMPLATE)

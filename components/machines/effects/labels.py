@@ -8,10 +8,16 @@ from collections.abc import Iterator
 
 from components.effects.placement import Fit, running
 from components.effects.relabelled import Moved, reselections
-from components.effects.vocabulary import Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.vocabulary import (
+    ABSENT,
+    Effect,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
 from components.machines.effects.anykind import of_field
-from components.machines.effects.concerned import limit_below, staying
-from schemas.kubernetes.node_labels import copied_to_nodes
+from components.machines.effects.concerned import limit_below, staying, value
 
 PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go"
 DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
@@ -28,13 +34,30 @@ def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
 
 
 def _keys(field: FieldChange) -> set[str]:
-    """The labels that differ and reach nodes: one, or those of a map."""
+    """The labels that differ: one, or those of a map."""
     *_, last = field.path
     if last != "labels":
-        return {str(last)} if copied_to_nodes(str(last)) else set()
+        return {str(last)}
     sides = [each if isinstance(each, dict) else {} for each in (field.before, field.after)]
     every = {str(key) for side in sides for key in side}
-    return {key for key in every if copied_to_nodes(key) and sides[0].get(key) != sides[1].get(key)}
+    return {key for key in every if sides[0].get(key) != sides[1].get(key)}
+
+
+@of_field
+def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """Taints go to each Machine and its node, in place; NoExecute evicts what runs there."""
+    at = field.path[: field.path.index("taints") + 1]
+    was, now = (value(each, *at) for each in (change.before, change.after))
+    coming = [] if now is ABSENT else [each for each in now if was is ABSENT or each not in was]
+    why = "taints go to each Machine and its node, in place: no host restarts, pods that run stay"
+    effect = Effect(Impact.NONE, change.name, field.path, why, PATCHED)
+    if any(each["effect"] == "NoExecute" for each in coming):
+        hosts = staying(site, change)
+        why = "evicts every pod that does not tolerate it, on all nodes at once, without a drain"
+        why = f"a taint with NoExecute {why}; no host restarts"
+        most = limit_below(hosts, running(site.side, hosts))
+        effect = effect._replace(impact=Impact.DRAIN, why=why, hosts=hosts, at_most=most)
+    yield effect
 
 
 def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: Moved) -> Effect:

@@ -27,7 +27,7 @@ from components.machines.effects.concerned import (
     number,
     value,
 )
-from components.machines.effects.labels import label_change
+from components.machines.effects.labels import label_change, taint_change
 from components.machines.effects.scale import (
     CHOSEN_HOST,
     DELETE_MACHINE,
@@ -242,6 +242,7 @@ RULES = [
     *metadata_rules(KIND),
     *(Rule(KIND, at, _replacement) for at in ROLLING_FIELDS),
     Rule(KIND, path("spec.template.metadata.labels"), label_change),
+    Rule(KIND, path("spec.template.spec.taints"), taint_change),
     Rule(KIND, path("spec.replicas"), _replicas),
     Rule(KIND, path("spec.rollout.strategy.type"), _strategy),
     Rule(KIND, path("spec.selector"), _selector),

@@ -6,6 +6,7 @@ Set the cluster first: ``pulumi config set context <a context of your kubeconfig
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace
 
+import foresite  # noqa: F401  it makes the packages below importable where it is installed
 from components.object_cache.component import ObjectCache, ObjectCacheArgs
 from components.shell import cluster_provider
 from components.teams.component import Teams, TeamsArgs

@@ -6,6 +6,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import SimpleNamespace
 
+from components.machines.in_place import arguments, lacks
 from components.making.manifest import Json, Manifest, Target
 from components.site import site_objects
 from foresite.delivery.servers.apiserver import ApiServer, RefusedError
@@ -27,6 +28,9 @@ def prerequisites(site: Site) -> dict[str, list[Json]]:
     for each in operators(made):
         name = f"{each['name']} {each['version'].format(**vars(values))}"
         found["operators"].append({"name": name, **{k: each[k] for k in _SHOWN if k in each}})
+        if each["name"] == "Cluster API":
+            more = [f"argument {text}" for text in arguments(made)]
+            found["operators"][-1]["notes"] = [*each["notes"], *more]
     for section in ("image", "network"):
         found[section] = [
             {"name": each["name"], "needs": each["needs"].format(**vars(values))}
@@ -84,19 +88,32 @@ def _secrets(site: Site) -> Iterator[Json]:
 
 def missing_settings(server: ApiServer, made: Iterable[Manifest]) -> tuple[list[str], list[str]]:
     """The arguments that operators run without, and those that could not be asked for."""
-    wrong, unknown = [], []
+    wrong, unknown, made = [], [], list(made)
     for each in operators(made):
         if "argument" not in each:
             continue
         name, argument = each["name"], each["argument"]
-        try:
-            answer = server.get(f"/apis/apps/v1/deployments?labelSelector={each['label']}") or {}
-        except RefusedError:
-            answer = {}
-        pods = [item["spec"]["template"]["spec"] for item in answer.get("items", ())]
-        given = {text for pod in pods for c in pod["containers"] for text in c.get("args", ())}
-        if not pods:
+        given = _arguments(server, each["label"])
+        if given is None:
             unknown.append(f"not asked for {argument}: no Deployment of {name} is seen")
         elif given.isdisjoint((argument, f"{argument}=true")):
             wrong.append(f"{name} runs without {argument}=true: {each['why']}; add the argument")
+    for wanted in arguments(made):
+        given = _arguments(server, "cluster.x-k8s.io/provider%3Dcluster-api")
+        if given is None:
+            unknown.append(f"not asked for {wanted}: no Deployment of Cluster API is seen")
+        elif lacks(given, wanted):
+            why = "labels_in_place and taints_in_place would not get to nodes"
+            wrong.append(f"Cluster API runs without {wanted}: {why}; add the argument")
     return wrong, unknown
+
+
+def _arguments(server: ApiServer, label: str) -> set[str] | None:
+    """The arguments of the Deployments with a label; None where none is seen."""
+    try:
+        answer = server.get(f"/apis/apps/v1/deployments?labelSelector={label}") or {}
+    except RefusedError:
+        return None
+    pods = [item["spec"]["template"]["spec"] for item in answer.get("items", ())]
+    given = {text for pod in pods for c in pod["containers"] for text in c.get("args", ())}
+    return given if pods else None

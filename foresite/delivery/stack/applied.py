@@ -13,6 +13,8 @@ from typing import NamedTuple
 from foresite.delivery.stack.engine import Engine, Record
 from preview.states.fleet import changed_sites, differing
 from preview.states.git import GitError, changed_files, commit_of
+from preview.states.lock import FILE as LOCK
+from preview.states.lock import locked_version
 from preview.states.snapshot import at, work_tree
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
@@ -119,8 +121,10 @@ class Commits:
 
     def _differing(self, before: str, after: str) -> Touched:
         if (before, after) not in self._between:
-            sites = changed_sites(at(self._root, before), at(self._root, after))
+            sides = at(self._root, before), at(self._root, after)
+            sites = changed_sites(*sides)
             files = changed_files(self._root, before, after, PROGRAM)
+            files += [LOCK] if len({*map(locked_version, sides)}) > 1 else []
             program = tuple(path for path in files if not path.startswith(_CATALOGUE))
             self._between[before, after] = Touched(frozenset(sites), program)
         return self._between[before, after]

@@ -11,6 +11,10 @@ from foresite.delivery.stack.pack import pack_of
 from schemas.facts.site import Site
 from tools.toolchain import ToolchainError
 
+_CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
+_LINKED = (*_CODE, "catalogue", "regions", "sites")
+"""What the program of a repository is made of, and reads."""
+
 
 def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
     """Pulumi for a site: the caller's own, or the trial's; for none, to ask its backend alone.
@@ -68,8 +72,8 @@ def _program(root: Path, folder: Path) -> Path:
     """The repository's program by links: Pulumi writes a stack's settings beside its program, and
     those of a trial must not end up in Git. It runs by this Python, wherever the repository is."""
     folder.mkdir(parents=True, exist_ok=True)
-    names = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "sites", "regions")
-    targets = {name: root / name for name in names} | {".venv": Path(sys.prefix)}
+    targets = {name: root / name for name in _LINKED if (root / name).exists()}
+    targets[".venv"] = Path(sys.prefix)
     for name, target in targets.items():
         link = folder / name
         if link.is_symlink() and link.readlink() != target:

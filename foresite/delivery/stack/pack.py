@@ -15,6 +15,9 @@ def pack_of(root: Path, tools: Tools | None = None) -> Path | None:
     at hand cannot (tools/versions.toml); what it would refuse is refused by the check before.
     """
     pack = root / "policies" / "pack"
+    if not pack.is_dir():
+        say("the repository has no policies/pack, so Pulumi runs none; its rules passed offline")
+        return None
     host = tools[_HOST] if tools else None
     if host is None or parts()[_HOST].accepts(host.version):
         return pack

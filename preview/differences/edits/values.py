@@ -105,22 +105,24 @@ def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
         used = {name for site in sides for name in part.used(site)}
         own = {name for site in sides for name in part.own(site)}
         old, new = (getattr(site, part.name) for site in sides)
-        names = {name for name in used - own if old.get(name) != new.get(name)}
-        if names:
-            yield from _of_part(part.name, names, before, after)
+        for name in sorted(used - own):
+            if old.get(name) != new.get(name):
+                yield from _of_part(part.name, name, before, after)
 
 
-def _of_part(part: str, names: set[str], before: Input, after: Input) -> Iterator[Edit]:
-    first = catalogue_document(f"{part}.yaml", catalogue_of(before.folder))
-    second = catalogue_document(f"{part}.yaml", catalogue_of(after.folder))
+def _of_part(part: str, name: str, before: Input, after: Input) -> Iterator[Edit]:
+    first, second = (
+        catalogue_document(f"{part}.yaml", (part, name), catalogue_of(side.folder))
+        for side in (before, after)
+    )
     if first is None or second is None:
         return
     for value in _values(first.value, second.value, (), ()):
         at = value.after_at or value.before_at or ()
-        if len(at) < 2 or at[0] != part or at[1] not in names:
+        if at[:2] != (part, name):
             continue
 
-        def apply(site: Site, forward: bool, name: str = str(at[1])) -> Site:
+        def apply(site: Site, forward: bool) -> Site:
             wanted = getattr((after if forward else before).site, part)
             changed: dict[str, Any] = {part: {**getattr(site, part), name: wanted[name]}}
             return replace(site, **changed)
@@ -134,8 +136,8 @@ def _of_release(before: Input, after: Input) -> Iterator[Edit]:
     if name != after.site.file.release or before.site.release == after.site.release:
         return
     path = f"releases/{name}.yaml"
-    first = catalogue_document(path, catalogue_of(before.folder))
-    second = catalogue_document(path, catalogue_of(after.folder))
+    first = catalogue_document(path, (), catalogue_of(before.folder))
+    second = catalogue_document(path, (), catalogue_of(after.folder))
     if first is None or second is None:
         return
     raw = {True: first.value, False: second.value}

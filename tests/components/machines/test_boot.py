@@ -16,7 +16,7 @@ import yaml
 from components.making.manifest import Json
 from schemas.facts.site import Site
 from schemas.model.first_boot import Proxy
-from schemas.model.site_file import Kubelet
+from schemas.model.kubelet import Kubelet
 from schemas.model.vocabulary import Role, VirtualIp
 from tests.golden import (
     MANAGED,

@@ -9,7 +9,8 @@ import pytest
 
 from components.making.manifest import Target
 from schemas.facts.site import Site
-from schemas.model.site_file import Kubelet, Zone
+from schemas.model.kubelet import Kubelet
+from schemas.model.site_file import Zone
 from schemas.model.vocabulary import Remedy
 from schemas.reading.host_list import Host
 from tests.golden import every_site, objects, one, pools, with_file, with_pool

@@ -48,7 +48,7 @@ def site_nodes(
                 labels[host.name],
                 {**_sizes(site, pool), **resources(site, pool)},
                 node_taints(pool),
-                _reserved(pool),
+                _reserved(site, pool),
             ),
         )
         for pool in site.file.pools
@@ -112,18 +112,18 @@ def _sizes(site: Site, pool: Pool) -> Resources:
         "cpu": str(profile.cpu_cores),
         "memory": f"{profile.memory_gib}Gi",
         "ephemeral-storage": f"{DISK_GB}G",
-        "pods": str(pool.kubelet.max_pods),
+        "pods": str(site.kubelet(pool).max_pods),
     }
 
 
-def _reserved(pool: Pool) -> Resources:
+def _reserved(site: Site, pool: Pool) -> Resources:
     """The resources that a kubelet keeps from pods: the reserved ones, and those that it would
     evict pods for.
 
     Source: Kubernetes 1.34, pkg/kubelet/cm/node_container_manager_linux.go,
     GetNodeAllocatableReservation.
     """
-    kubelet = pool.kubelet
+    kubelet = site.kubelet(pool)
     evicting = kubelet.eviction_hard
     memory = _number(kubelet.reserved_memory) + _number(evicting.memory)
     return {

@@ -9,10 +9,13 @@ from typing import Any
 
 import yaml
 
+from components.machines.in_place import FLAG, GATE
 from controlplane import Client, Manifest
 from controlplane.daemon import Daemon
 from tools.toolchain import Tool, Tools
 
+SYNCED = r"^example\.com/mode$"
+"""Labels that the experiments keep on nodes in place."""
 NAMES = ("capi-core", "capi-kubeadm-control-plane", "capi-kubeadm-bootstrap")
 METAL3 = ("capm3", "metal3-ipam")
 _FIRST_PORT = 9400
@@ -20,11 +23,12 @@ _FIRST_PORT = 9400
 _START_SECONDS = 120.0
 _BURST = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 _CLUSTERS = ("--clustercache-client-qps=500", "--clustercache-client-burst=1000")
-_COMPRESSED = "--feature-gates=ReconcilerRateLimiting=false"
+_COMPRESSED = f"--feature-gates=ReconcilerRateLimiting=false,{GATE}=true"
 """On (the default) an object is reconciled once a second at most. Off, the same happens in the same
 order, in an eighth of the time."""
 _OWN = {
     **dict.fromkeys(NAMES, (*_CLUSTERS, _COMPRESSED)),
+    "capi-core": (*_CLUSTERS, _COMPRESSED, f"{FLAG}={SYNCED}"),
     # docs/prerequisites.md asks for it.
     "capm3": (*_CLUSTERS, "--enable-bmh-name-based-preallocation=true"),
     "metal3-ipam": (),

@@ -155,6 +155,7 @@ def _standing(body: Manifest | None) -> tuple[bool, bool]:
     return body is not None, _going(body)
 
 
-def _in_place(body: Manifest) -> tuple[object, object]:
+def _in_place(body: Manifest) -> tuple[object, ...]:
     """The parts of a Machine that change without a new one."""
-    return body["metadata"].get("labels"), body["spec"].get("deletion")
+    spec = body["spec"]
+    return body["metadata"].get("labels"), spec.get("deletion"), spec.get("taints")

@@ -62,7 +62,7 @@ def _processor_seconds() -> float:
     return ticks / os.sysconf("SC_CLK_TCK")
 
 
-def observe(module: str = "tests.real.live.run", *arguments: str) -> dict[str, Any]:
+def observe(module: str = "tests.real.live.run", *arguments: str) -> Any:
     """Run a module such as this in a namespace of its own; its ``result.json``.
 
     Raises RuntimeError with the end of the output where a run fails.
@@ -84,8 +84,7 @@ def observe(module: str = "tests.real.live.run", *arguments: str) -> dict[str, A
         )  # fmt: skip
         if done.returncode != 0:
             raise RuntimeError((done.stdout + done.stderr)[-6000:])
-        result: dict[str, Any] = json.loads((Path(folder) / "result.json").read_text())
-    return result
+        return json.loads((Path(folder) / "result.json").read_text())
 
 
 def as_json(seen: Observation) -> dict[str, Any]:

@@ -1,0 +1,26 @@
+"""Firmware of hosts: what the Bare Metal Operator sets and flashes through their BMCs."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from components.machines.names import metadata
+from components.making.manifest import Manifest
+from components.making.template import filled
+from schemas.facts.site import Site
+
+
+def firmware(site: Site) -> Iterator[Manifest]:
+    """The objects of each host whose profile says what firmware it has."""
+    made = {pool.name: site.profile(pool).firmware for pool in site.file.pools}
+    for host in site.hosts:
+        if given := made[host.pool]:
+            values = {
+                "settings": given.settings,
+                "updates": [each.model_dump() for each in given.updates],
+                "reboot": "onReboot" if given.apply == "reboot" else None,
+            }
+            named = metadata(site, host.name)
+            bodies = filled(Path(__file__).with_suffix(".yaml"), metadata=named, **values)
+            for body, said in zip(bodies, values.values(), strict=True):
+                if said:
+                    yield Manifest(f"{body['kind']}/{host.name}", body)

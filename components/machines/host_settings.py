@@ -1,0 +1,50 @@
+"""What a site says of its hosts' files, commands and kernels, as parts of a KubeadmConfigSpec.
+
+cloud-init runs ``bootcmd`` at each boot, before files are written; the arguments of the kernel are
+set there, as a reboot after it would leave the join out. Other commands run once
+(cloud-init 22.4 to 26.2, cc_bootcmd, cc_runcmd).
+"""
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+
+from components.making.manifest import Json
+from schemas.model.host_settings import HostSettings
+
+MODULES = "/etc/modules-load.d/foresite.conf"
+SYSCTLS = "/etc/sysctl.d/99-zz-foresite.conf"
+"""Read last, as files of an OS image are called 99-sysctl.conf at most (sysctl.d(5))."""
+_ARGUMENTS = Path(__file__).with_name("kernel_arguments.sh")
+
+
+def setting_files(settings: HostSettings, texts: Mapping[str, str]) -> list[Json]:
+    """The files of hosts, Foresite's for the kernel first; ``texts`` are those below sites/."""
+    sysctls = "".join(f"{key} = {value}\n" for key, value in sorted(settings.sysctls.items()))
+    modules = "".join(f"{name}\n" for name in settings.modules)
+    own = [(MODULES, modules), (SYSCTLS, sysctls)]
+    found: list[Json] = [
+        {"path": path, "owner": "root:root", "permissions": "0644", "content": text}
+        for path, text in own
+        if text
+    ]
+    for each in settings.files:
+        text = texts[each.source].replace("\r\n", "\n") if each.source else each.content
+        place = {"path": each.path, "owner": each.owner, "permissions": each.permissions}
+        found.append({**place, "content": text or ""})
+    return found
+
+
+def before_join(settings: HostSettings) -> list[str]:
+    """The commands before kubeadm: modules first, as some sysctls come with them."""
+    found = [f"modprobe --all {' '.join(settings.modules)}"] if settings.modules else []
+    found += [f"sysctl --quiet --load={SYSCTLS}"] if settings.sysctls else []
+    return [*found, *settings.before_join]
+
+
+def boot_commands(settings: HostSettings) -> list[str]:
+    """The command at each boot that gives the kernel its arguments; none without any."""
+    if not settings.kernel_arguments:
+        return []
+    arguments = shlex.quote(" ".join(settings.kernel_arguments))
+    return [f"arguments={arguments}\n{_ARGUMENTS.read_text('utf-8')}"]

@@ -1,0 +1,111 @@
+"""``foresite init``: a repository of one's own with data alone, for an installed Foresite.
+
+All of it is written beside its place first, so a folder has a whole repository or what it had.
+"""
+
+import argparse
+import json
+import os
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+from foresite import PARTS
+from foresite.command import OK, UsageError, few, show, version
+from foresite.scratch import clear, put, scratch
+from schemas.kubernetes.masking import shorten
+
+_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TEMPLATES = Path(__file__).parent.parent / "templates"
+
+
+def run(options: argparse.Namespace) -> int:
+    """Write the repository, or nothing."""
+    if options.root is not None:
+        raise UsageError("init makes a repository and works on none: leave --root out")
+    folder = _check(options.dir)
+    texts = dict(sorted(_files(example=options.example)))
+    _write(folder, texts)
+    _report(options, folder, list(texts))
+    return OK
+
+
+def _check(given: Path) -> Path:
+    """The folder, where a repository can be made in it. Raises UsageError."""
+    folder, shown = Path(os.path.abspath(given)), shorten(str(given), 300)  # noqa: PTH100 no link
+    if not str(given).isprintable():
+        raise UsageError(f"{shown!r} has characters that no terminal shows; choose another name")
+    if folder.is_symlink():
+        raise UsageError(f"{shown} is a link: name the folder itself")
+    if folder.exists() and not folder.is_dir():
+        raise UsageError(f"{shown} is a file: name a new folder, or an empty one")
+    if not folder.parent.is_dir():
+        raise UsageError(f"there is no folder {shorten(str(folder.parent), 300)}: make it first")
+    for above in folder.resolve().parents:
+        if (above / ".git").exists():
+            said = f"{shown} lies in the repository {above}, where no forge reads its workflows"
+            raise UsageError(f"{said} and CODEOWNERS: name a folder outside of it")
+    if folder.exists():
+        clear(folder / "init")  # what a killed run left
+        if there := sorted(each.name for each in folder.iterdir() if each.name != ".git"):
+            said = f"{shown} is not empty: it has {shorten(few(there, 3), 300)}"
+            raise UsageError(f"{said}; name a new folder, or one that has nothing but .git")
+    return folder
+
+
+def _files(*, example: bool) -> Iterator[tuple[str, bytes]]:
+    """The files of a repository, by path."""
+    for path, name in _TABLE["templates"].items():
+        text = (_TEMPLATES / name).read_text("utf-8")
+        filled = text.replace("@VERSION@", version()).replace("@SOURCE@\n", _source())
+        yield path, filled.encode()
+    flows = _TABLE["workflows"]
+    for name in flows["same"]:
+        path = f".github/workflows/{name}.yml"
+        text = (PARTS / path).read_text("utf-8")
+        for each in flows["replaced"]:
+            text = text.replace(each["old"], each["new"]) if each["name"] == name else text
+        yield path, text.encode()
+    if example:
+        for file in sorted((PARTS / "sites").rglob("*")):
+            if file.is_file() and file.suffix != ".md":
+                yield str(file.relative_to(PARTS)), file.read_bytes()
+
+
+def _source() -> str:
+    """Where uv finds this version, if it came from an address (PEP 610): else from an index."""
+    said = json.loads(distribution("foresite").read_text("direct_url.json") or "{}")
+    url = str(said.get("url", ""))
+    wanted = url.startswith("https://") and "@" not in url and "archive_info" in said
+    return f"\n[tool.uv.sources]\nforesite = {{ url = {json.dumps(url)} }}\n" if wanted else ""
+
+
+def _write(folder: Path, texts: dict[str, bytes]) -> None:
+    """Write all files or none."""
+    there = folder.exists()
+    with scratch(folder / "init" if there else folder) as fresh:
+        for path, data in texts.items():
+            (fresh / path).parent.mkdir(parents=True, exist_ok=True)
+            (fresh / path).write_bytes(data)
+        if not there:
+            put(fresh, folder)
+            return
+        moved: list[Path] = []
+        try:
+            for each in sorted(fresh.iterdir()):
+                moved.append(folder / each.name)
+                each.rename(moved[-1])
+        except BaseException:
+            for each in filter(Path.exists, moved):
+                each.rename(fresh / each.name)
+            raise
+
+
+def _report(options: argparse.Namespace, folder: Path, files: list[str]) -> None:
+    if options.format == "json":
+        show(json.dumps({"folder": str(folder), "files": files}, indent=2))
+    else:
+        written = (f"written: {name}" for name in files)
+        show(*written, _TABLE["next"].format(version=version(), folder=options.dir), end="")

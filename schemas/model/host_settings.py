@@ -1,0 +1,73 @@
+"""Settings of hosts beyond Foresite's own: files, commands, and what the kernel is told.
+
+Bounds: Cluster API v1.13.6, api/bootstrap/kubeadm/v1beta2/kubeadmconfig_types.go (a file has 10240
+characters). The bootstrap data is one Secret, of 1 MiB at most.
+"""
+
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from schemas.model.primitives import AbsolutePath, Model, RelativePath
+
+ShellLine = Annotated[
+    str, Field(pattern=r"^[ -~]{1,1000}$", examples=["systemctl restart rsyslog"])
+]
+"""A line for a shell, in ASCII."""
+KernelArgument = Annotated[
+    str,
+    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(=[A-Za-z0-9_.,:/@+=-]{1,190})?$",
+          examples=["iommu=pt"]),
+]  # fmt: skip
+"""An argument of the kernel, with its value."""
+Sysctl = Annotated[
+    str,
+    Field(pattern=r"^[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}){1,7}$",
+          examples=["net.core.rmem_max"]),
+]  # fmt: skip
+"""A setting of the kernel below /proc/sys, with dots."""
+TEXT_OR_NUMBER = (
+    BeforeValidator(lambda value: str(value) if type(value) is int else value),
+    Field(json_schema_extra={"type": ["string", "integer"]}),
+)
+"""A whole number need not be in quotes."""
+SysctlValue = Annotated[
+    str, Field(pattern=r"^[A-Za-z0-9_./:,|%-][A-Za-z0-9_./:,|% -]{0,199}$"), *TEXT_OR_NUMBER
+]
+"""The value of a sysctl."""
+ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$", examples=["br_netfilter"])]  # fmt: skip # noqa: E501
+"""A module of the kernel."""
+
+
+class HostFile(Model):
+    """A file that hosts have before they join."""
+
+    path: AbsolutePath
+    """Its path on the host."""
+    content: Annotated[str, Field(max_length=10_240)] | None = None
+    """Text of the file."""
+    source: RelativePath | None = None
+    """A file below sites/ with its text, in place of ``content``."""
+    permissions: Annotated[str, Field(pattern=r"^0[0-7]{3}$")] = "0644"
+    """Permissions of the file."""
+    owner: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,30}:[a-z_][a-z0-9_-]{0,30}$")] = (
+        "root:root"
+    )
+    """Its user and group, which the OS image has."""
+
+
+class HostSettings(Model):
+    """Files, commands and kernel settings of hosts; a change re-images them."""
+
+    files: Annotated[list[HostFile], Field(max_length=50)] = []
+    """Files that hosts have before they join."""
+    before_join: Annotated[list[ShellLine], Field(max_length=50)] = []
+    """Lines of a shell that run as root after the files are there, once an installation."""
+    after_join: Annotated[list[ShellLine], Field(max_length=50)] = []
+    """Lines of a shell that run as root after the host has joined, or has failed to."""
+    kernel_arguments: Annotated[list[KernelArgument], Field(max_length=50)] = []
+    """Arguments of the kernel; the host reboots once for them, before it joins."""
+    sysctls: dict[Sysctl, SysctlValue] = Field(default={}, max_length=100)
+    """Settings of the kernel below /proc/sys."""
+    modules: Annotated[list[ModuleName], Field(max_length=50)] = []
+    """Kernel modules that are loaded at each boot."""

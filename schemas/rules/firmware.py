@@ -1,0 +1,82 @@
+"""Rules on RAID volumes and firmware: the BMC can do it, and a repair waits for it.
+
+Sources: BMO v0.13.2, internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go,
+pkg/hardwareutils/bmc (ipmi has neither), baremetalhost_controller.go (doServiceIfNeeded).
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from schemas.facts.site import Site
+from schemas.model.codes import Code
+from schemas.model.firmware import Firmware, RaidVolume
+from schemas.model.hardware import BmcProtocol
+from schemas.rules.finding import Finding, Path
+from schemas.rules.scope import InPool
+
+LEAST_DISKS = {"0": 1, "1": 2, "2": 3, "5": 3, "6": 4, "1+0": 4, "5+0": 6, "6+0": 8}
+BOOT_SECONDS = 600
+"""Time of a reboot without any change of firmware."""
+
+
+def raid_and_firmware(site: Site) -> Iterator[Finding]:
+    """RAID volumes and firmware of the site's own profiles are what an operator accepts."""
+    for name, profile in site.file.hardware.items():
+        found = [*_raid(profile.raid or []), *_firmware(profile.firmware)]
+        for field in ("raid", "firmware") if profile.bmc.protocol is BmcProtocol.IPMI else ():
+            if getattr(profile, field) is not None:
+                message = "IPMI sets no RAID and no firmware"
+                found.append(((field,), message, "write another bmc.protocol, or remove it"))
+        for steps, message, fix in found:
+            yield Finding(Code.INVALID_VALUE, ("hardware", name, *steps), message, fix)
+
+
+def _firmware(given: Firmware | None) -> Iterator[tuple[Path, str, str]]:
+    if given is None:
+        return
+    if not given.model_fields_set & {"settings", "updates"}:
+        yield ("firmware",), "it says neither settings nor updates", "remove it"
+    for key in (each for each in given.settings if "password" in each.lower()):
+        message = "the operator sets no passwords of firmware"
+        yield ("firmware", "settings", key), message, "remove it"
+    every = [each.component for each in given.updates]
+    for number, name in enumerate(every):
+        if name in every[:number]:
+            at = ("firmware", "updates", number)
+            yield at, f"{name} has a version already", "leave one of them"
+
+
+def _raid(volumes: list[RaidVolume]) -> Iterator[tuple[Path, str, str]]:
+    names = Counter(each.name for each in volumes if each.name)
+    whole = [each for each in volumes if each.size_gib is None and not each.physical_disks]
+    for number, each in enumerate(volumes):
+        at: Path = ("raid", number)
+        least, named = LEAST_DISKS[each.level], each.physical_disks
+        disks = len(named) if named else each.disks or least
+        if named and not each.controller:
+            yield at, "disks are named without their controller", "add controller"
+        if each.disks not in (None, disks):
+            yield at, f"{disks} disks are named, and disks says {each.disks}", "remove disks"
+        if disks < least:
+            yield at, f"RAID {each.level} needs {least} disks", f"write {least} or more"
+        if names[each.name or ""] > 1 or each in whole[:-1]:
+            message = "another volume has its name, or takes all the space that it would take"
+            yield at, message, "give each volume a name and a size of its own"
+
+
+def repair_time(at: InPool) -> Iterator[Finding]:
+    """A repair's reboot, which flashes what is pending, may take as long as that takes."""
+    profile, repairs = at.site.hardware.get(at.pool.hardware), at.site.file.remediation
+    given = profile.firmware if profile else None
+    if given is None or given.apply != "reboot":
+        return
+    least = BOOT_SECONDS + 60 * given.minutes
+    check = at.pool.health_check.reboot_timeout_seconds
+    times: list[tuple[Path, int]] = [(at.path("health_check", "reboot_timeout_seconds"), check)]
+    if repairs and at.site.remediators_of(at.pool):
+        times.append((("remediation", "reboot", "timeout_seconds"), repairs.reboot.timeout_seconds))
+    for place, seconds in times:
+        if seconds < least:
+            what = f"a reboot of {at.pool.hardware} that flashes firmware takes {least} seconds"
+            message = f"{what}, and counts as failed after {seconds}"
+            yield Finding(Code.FIRMWARE_TIME, place, message, f"write {least} or more")

@@ -1,0 +1,131 @@
+"""Rules on files, commands and kernel settings of hosts: nobody else writes them, and the host
+still joins. Who else writes what is in host_settings.toml.
+
+cloud-init puts all commands into one script for sh, which goes on after one that fails (cloud-init
+22.4 to 26.2, cc_runcmd, util.shellify).
+"""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path as FilePath
+
+from schemas.facts.site import Site
+from schemas.kubernetes.secret_scan import secret_names
+from schemas.model.codes import Code
+from schemas.model.host_settings import HostFile, HostSettings
+from schemas.rules.files import MAX_FILE_CHARACTERS, host_files
+from schemas.rules.finding import Finding, Path
+from schemas.rules.scope import InPool
+
+_TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
+KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
+_WORDS = re.compile(r"(?:^|[;&|({])\s*(?:(?:then|do|else|sudo|systemctl)\s+)*([a-z]+)")
+_OPEN = re.compile(r"(\\|&&|\|\|?|\b(then|do|else|in)|[({])\s*$|<<")
+_SHELL = re.compile(r"\s*set\s+[-+](o|[a-z]*[eunx])")
+
+
+def host_file_content(site: Site) -> Iterator[Finding]:
+    """Each file of hosts has one content, which is no template and holds no secret."""
+    for each, place in host_files(site.file):
+        if (each.content is None) is (each.source is None):
+            message = f"{each.path} has " + ("no content" if each.content is None else "two")
+            fix = "write either content, or source"
+            yield Finding(Code.INVALID_VALUE, place, message, fix)
+            continue
+        text = site.texts.get(each.source) if each.source else each.content
+        for code, message, fix in _faults(each, (text or "").replace("\r\n", "\n")):
+            yield Finding(code, (*place, "source" if each.source else "content"), message, fix)
+
+
+def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
+    fix = "put the file into the OS image"
+    for mark in (each for each in _TAKEN["marks"] if each in text):
+        yield Code.TEMPLATE_MARK, f"{file.path} has {mark}: {_TAKEN['marks'][mark]}", fix
+    for name in list(secret_names(text))[:1]:
+        message = f"{file.path} sets {name}, which looks like a secret"
+        advice = "remove it and change it, and let pods mount a Secret"
+        yield Code.SECRET_IN_FILE, message, advice
+    if len(text) > MAX_FILE_CHARACTERS:
+        message = f"{file.path} has {len(text)} characters, and may have {MAX_FILE_CHARACTERS}"
+        yield Code.FILE_CONTENT, message, fix
+    if any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
+        yield Code.FILE_CONTENT, f"{file.path} is no plain text", fix
+
+
+def host_lists(site: Site) -> Iterator[Finding]:
+    """No file or argument of the kernel that is somebody else's, none twice, and no line that ends
+    or swallows the join that comes after it."""
+    yield from _lists(site.file.host_settings, ("host_settings",))
+    for number, pool in enumerate(site.file.pools):
+        if pool.host_settings is not None:
+            yield from _lists(pool.host_settings, ("pools", number, "host_settings"))
+
+
+def _lists(settings: HostSettings, place: Path) -> Iterator[Finding]:
+    paths = [(each.path, (*place, "files", n, "path")) for n, each in enumerate(settings.files)]
+    arguments = settings.kernel_arguments
+    kernel = [(each, (*place, "kernel_arguments", n)) for n, each in enumerate(arguments)]
+    seen: set[str] = set()
+    for name, at in (*paths, *kernel):
+        if name in seen:
+            yield Finding(Code.DUPLICATE_NAME, at, f"{name} stands twice", "remove one of them")
+        seen.add(name)
+        if why := _owner(name):
+            message = f"{name} is not for a site to say: {why}"
+            yield Finding(Code.RESERVED_NAME, at, message, "remove it, or write another")
+    for field in ("before_join", "after_join"):
+        for number, line in enumerate(getattr(settings, field)):
+            if fault := _line_fault(line):
+                fix = "write a line that is whole, or put a program into the OS image"
+                yield Finding(Code.HOST_COMMAND, (*place, field, number), fault, fix)
+
+
+def _owner(name: str) -> str:
+    """Who writes a file or an argument of the kernel; empty where nobody does."""
+    if not name.startswith("/"):
+        found: dict[str, str] = _TAKEN["arguments"]
+        return found.get(name) or found.get(name.partition("=")[0], "")
+    starts = ((start, start if start[-1] in "-_" else f"{start}/") for start in _TAKEN["paths"])
+    fit = (whole for whole, start in starts if name == whole or name.startswith(start))
+    return next((f"it belongs to {_TAKEN['paths'][each]}" for each in fit), "")
+
+
+def _line_fault(line: str) -> str:
+    """What a line would do to the script that it is a part of; empty where nothing."""
+    if mark := next((each for each in _TAKEN["marks"] if each in line), ""):
+        return f"the line has {mark}: {_TAKEN['marks'][mark]}"
+    try:
+        shlex.split(line, comments=True)
+    except ValueError:
+        return "a quote in it does not end, so that the lines after it are no commands"
+    if _OPEN.search(line):
+        return "it goes on in the next line, which is another command"
+    if _SHELL.match(line):
+        return "set changes the shell for all lines after it, and the host may never join"
+    words = (word for word in _WORDS.findall(line) if word in _TAKEN["words"])
+    return next((f"{word}: {_TAKEN['words'][word]}" for word in words), "")
+
+
+def host_sysctls(at: InPool) -> Iterator[Finding]:
+    """No kernel setting that somebody else sets, and those that the kubelet demands."""
+    kubelet, sysctls = at.site.kubelet(at.pool), at.site.host_settings(at.pool).sysctls
+    own = at.path("host_settings") if at.pool.host_settings else ("host_settings",)
+    strict = bool(kubelet.protect_kernel_defaults)
+    wanted = _TAKEN["needed"] | (KUBELET_SYSCTLS if strict else {})
+    others = _TAKEN["sysctls"] | ({} if strict else dict.fromkeys(KUBELET_SYSCTLS, "the kubelet"))
+    for key, value in sysctls.items():
+        place = (*own, "sysctls", key)
+        if key in wanted and str(value) != str(wanted[key]):
+            message = f"{key} has to be {wanted[key]}"
+            yield Finding(Code.INVALID_VALUE, place, message, f"write {wanted[key]}")
+        if key in others:
+            message = f"{key} is set by {others[key]}"
+            yield Finding(Code.RESERVED_NAME, place, message, "remove it", key=True)
+    missing = sorted(KUBELET_SYSCTLS.keys() - sysctls.keys()) if strict else []
+    if missing:
+        said = ", ".join(f"{key}: {KUBELET_SYSCTLS[key]}" for key in missing)
+        message = "the kubelet changes no kernel setting, and stops at those that it needs"
+        where = at.kubelet_path("protect_kernel_defaults")
+        yield Finding(Code.KUBELET_REFUSES, where, message, f"add host_settings.sysctls: {said}")

@@ -1,0 +1,363 @@
+"""``foresite init``: a repository of one's own that every command works in, or nothing at all."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from foresite.cli import main
+from foresite.command import FAILED, FOUND, OK, version
+from foresite.commands import init
+from tests.kit.repository import ROOT
+
+Make = Callable[[Path], Path]
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and ".git" not in path.relative_to(folder).parts
+    }
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Path:
+    """A repository with the examples, committed."""
+    folder = tmp_path / "sites-of-ours"
+    assert main(["init", str(folder), "--example"]) == OK
+    git(folder, "init", "-q", "-b", "main")
+    commit(folder)
+    return folder
+
+
+def git(folder: Path, *words: str) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def commit(folder: Path) -> None:
+    git(folder, "add", "--all")
+    git(folder, "commit", "-q", "-m", "x")
+
+
+def run(folder: Path, *words: str) -> int:
+    return main(["--root", str(folder), *words])
+
+
+def replace(path: Path, old: str, new: str) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), "utf-8")
+
+
+def test_the_same_bytes_each_time_in_a_new_folder_and_in_a_fresh_clone(tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    clone.mkdir()
+    git(clone, "init", "-q")
+    assert main(["init", str(tmp_path / "new")]) == main(["init", str(clone)]) == OK
+    assert files(tmp_path / "new") == files(clone)
+    assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_it_has_data_alone_and_locks_this_version(made: Path) -> None:
+    every = files(made)
+    assert [path for path in every if path.endswith(".py")] == [
+        "__main__.py", "conftest.py", "policies/pack/__main__.py",
+    ]  # fmt: skip
+    assert f'"foresite=={version()}"'.encode() in every["pyproject.toml"]
+    assert b"@" not in every["pyproject.toml"].replace(b"https://", b"")
+    owned = every[".github/CODEOWNERS"].decode()
+    assert {path.split("/")[0] for path in every} <= {
+        line.split()[0].strip("/").split("/")[0] for line in owned.splitlines() if line[:1] == "/"
+    } | {".gitignore", "README.md"}
+
+
+def test_its_workflows_are_the_projects_but_for_what_the_table_replaces(made: Path) -> None:
+    folder = made / ".github" / "workflows"
+    for each in init._TABLE["workflows"]["replaced"]:
+        text = (ROOT / ".github" / "workflows" / f"{each['name']}.yml").read_text("utf-8")
+        assert text.count(each["old"]) == 1 and each["new"] in (
+            folder / f"{each['name']}.yml"
+        ).read_text("utf-8")
+    pins = {line for path in (ROOT / ".github" / "workflows").glob("*.yml") for line in uses(path)}
+    for path in folder.glob("*.yml"):
+        assert set(uses(path)) <= pins
+        assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {}
+    zizmor = [str(Path(sys.executable).parent / "zizmor"), "--offline", "--quiet", str(folder)]
+    assert subprocess.run(zizmor, capture_output=True, check=False).returncode == 0
+
+
+def uses(path: Path) -> list[str]:
+    lines = path.read_text("utf-8").splitlines()
+    return [line.strip() for line in lines if line.strip().startswith("uses:")]
+
+
+def a_file(folder: Path) -> Path:
+    (folder / "given").write_text("mine")
+    return folder / "given"
+
+
+def a_full_folder(folder: Path) -> Path:
+    (folder / "given").mkdir()
+    (folder / "given" / "mine.txt").write_text("mine")
+    return folder / "given"
+
+
+def a_link(folder: Path) -> Path:
+    (folder / "elsewhere").mkdir()
+    (folder / "given").symlink_to(folder / "elsewhere")
+    return folder / "given"
+
+
+def a_dangling_link(folder: Path) -> Path:
+    (folder / "given").symlink_to(folder / "nowhere")
+    return folder / "given"
+
+
+def inside_a_clone(folder: Path) -> Path:
+    git(folder, "init", "-q")
+    return folder / "given"
+
+
+def below_nothing(folder: Path) -> Path:
+    return folder / "a" / "b"
+
+
+def below_a_file(folder: Path) -> Path:
+    return a_file(folder) / "b"
+
+
+def unprintable(folder: Path) -> Path:
+    return folder / "a\nb\x1b[31m"
+
+
+def too_long(folder: Path) -> Path:
+    return folder / ("x" * 300)
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        (a_file, "is a file: name a new folder, or an empty one"),
+        (a_full_folder, "is not empty: it has mine.txt; name a new folder"),
+        (a_link, "is a link: name the folder itself"),
+        (a_dangling_link, "is a link: name the folder itself"),
+        (inside_a_clone, "name a folder outside of it"),
+        (below_nothing, "make it first"),
+        (below_a_file, "make it first"),
+        (unprintable, "choose another name"),
+        (too_long, "File name too long"),
+    ],
+    ids=lambda each: each.__name__ if callable(each) else "",
+)
+def test_it_refuses_and_writes_nothing(
+    place: Make, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = place(tmp_path)
+    before = sorted(map(str, tmp_path.rglob("*")))
+    assert main(["init", str(given)]) == FAILED
+    shown = capsys.readouterr().err
+    assert said in shown and "\x1b" not in shown and len(shown.splitlines()) == 1
+    assert sorted(map(str, tmp_path.rglob("*"))) == before
+
+
+def test_root_makes_no_sense_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--root", str(tmp_path), "init", str(tmp_path / "a")]) == FAILED
+    assert "leave --root out" in capsys.readouterr().err
+    assert main(["--root", str(tmp_path / "nowhere"), "check"]) == FAILED
+    assert "no folder sites/" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("clone", [False, True])
+def test_a_failure_half_way_leaves_what_was_there(
+    clone: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "a"
+    if clone:
+        folder.mkdir()
+        git(folder, "init", "-q")
+    real, left = Path.rename, [3]
+
+    def rename(path: Path, target: Path) -> Path:
+        left[0] -= 1
+        if left[0] == 0:
+            raise OSError(28, "No space left on device")
+        return real(path, target)
+
+    monkeypatch.setattr(Path, "rename", rename)
+    monkeypatch.setattr(init, "put", lambda fresh, _folder: rename(fresh, fresh / "x" / "y"))
+    left[0] = 3 if clone else 1
+    assert main(["init", str(folder)]) == FAILED
+    assert [path.name for path in tmp_path.iterdir()] == (["a"] if clone else [])
+    assert not clone or [path.name for path in folder.iterdir()] == [".git"]
+
+
+def test_a_first_site_from_an_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "a"
+    assert main(["init", str(folder), "--format", "json"]) == OK
+    assert json.loads(capsys.readouterr().out)["files"] == list(files(folder))
+    assert run(folder, "check") == FAILED
+    assert "foresite new SITE --like lab-1" in capsys.readouterr().err
+    assert run(folder, "new", "osaka-1", "--like", "tokyo-1") == OK
+    assert (folder / "sites" / "pod-network" / "flannel.yaml").exists()
+    assert run(folder, "check") == FOUND
+    capsys.readouterr()
+    assert run(folder, "new", "osaka-2", "--like", "tokyo-9") == FAILED
+    assert "known: osaka-1; examples: lab-1, tokyo-1, tsukuba-1" in capsys.readouterr().err
+
+
+def add_profile(folder: Path, name: str = "t4-ours") -> Path:
+    """A profile of one's own, in use by lab-1."""
+    built_in = (ROOT / "schemas" / "catalogue" / "hardware.yaml").read_text("utf-8")
+    entry = built_in[built_in.index("  t4-pcie-16gb-x1:") : built_in.index("  mncore2-x8:")]
+    file = folder / "catalogue" / "hardware.yaml"
+    file.write_text(f"hardware:\n{entry.replace('t4-pcie-16gb-x1', name, 1)}", "utf-8")
+    replace(folder / "sites" / "lab-1.yaml", "hardware: t4-pcie-16gb-x1", f"hardware: {name}")
+    return file
+
+
+def add_release(folder: Path, name: str) -> None:
+    built_in = (ROOT / "schemas" / "catalogue" / "releases" / "2026.11.yaml").read_text("utf-8")
+    assert 'release: "2026.11"' in built_in
+    (folder / "catalogue" / "releases").mkdir(exist_ok=True)
+    path = folder / "catalogue" / "releases" / f"{name}.yaml"
+    path.write_text(built_in.replace('release: "2026.11"', f'release: "{name}"', 1), "utf-8")
+
+
+def test_a_catalogue_of_ones_own_adds_to_the_built_in_one(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = add_profile(made)
+    add_release(made, "2026.11-ours")
+    replace(made / "sites" / "lab-1.yaml", 'release: "2026.11"', 'release: "2026.11-ours"')
+    assert run(made, "check") == OK
+    capsys.readouterr()
+    assert run(made, "explain", "lab-1", "pools.lab.hardware.cpu_cores") == OK
+    assert "catalogue/hardware.yaml:4:" in capsys.readouterr().out
+    assert run(made, "explain", "lab-1", "release.cluster_api.core") == OK
+    assert "catalogue/releases/2026.11-ours.yaml:4:" in capsys.readouterr().out
+    commit(made)
+    replace(file, "pci-0000:", "pci-0001:")
+    assert run(made, "preview") == OK
+    shown = capsys.readouterr().out
+    assert "3 objects differ in lab-1" in shown and "edit: catalogue/hardware.yaml:7:" in shown
+
+
+def test_a_catalogue_of_ones_own_replaces_nothing(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    add_profile(made, "cpu-1u")
+    add_release(made, "2026.11")
+    models = ROOT / "schemas" / "catalogue" / "accelerators.yaml"
+    shutil.copy(models, made / "catalogue")
+    assert run(made, "check", "tokyo-1") == FOUND
+    shown = capsys.readouterr().out
+    for place in (
+        "catalogue/hardware.yaml:2:3: duplicate-name hardware.cpu-1u",
+        "duplicate-name accelerators.v100-sxm2-32gb",
+        "catalogue/releases/2026.11.yaml: duplicate-name",
+    ):
+        assert place in shown
+    assert "fix: write another name here" in shown
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('dependencies = ["foresite==9.9.9"]', "pyproject.toml:2:1: foresite-version"),
+        ('dependencies = ["foresite>=0.1"]', "it locks no single version"),
+        ('dependencies = ["foresite", "foresite==0.1.0"]', "it locks no single version"),
+        ("[[", "it is no project file"),
+        ("dependencies = 3", "it is no project file"),
+        (b"\xff", "it is no project file"),
+        (None, "is a link, and no link is followed"),
+    ],
+)
+def test_another_version_than_the_locked_one_checks_applies_and_renders_nothing(
+    text: str | bytes | None, said: str, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = made / "pyproject.toml"
+    file.unlink()
+    if text is None:
+        file.symlink_to("/etc/passwd")
+    else:
+        file.write_bytes(b"[project]\n" + (text.encode() if isinstance(text, str) else text))
+    for command in (["check", "lab-1"], ["render", "lab-1"], ["up", "lab-1"]):
+        assert run(made, *command) == FOUND, command
+        out, err = capsys.readouterr()
+        assert said in out + err
+    assert not (made / "rendered").exists()
+
+
+@pytest.mark.parametrize("text", ["", '[project]\nname = "a"\ndependencies = ["foresite-x==1"]'])
+def test_a_repository_that_locks_nothing_takes_any_version(text: str, made: Path) -> None:
+    (made / "pyproject.toml").write_text(text)
+    assert run(made, "check", "lab-1") == OK
+
+
+UV = """#!{python}
+import os, pathlib, sys
+folder = pathlib.Path(sys.argv[sys.argv.index("--project") + 1])
+assert "foresite==9.9.9" in (folder / "pyproject.toml").read_text()
+words = sys.argv[sys.argv.index("-c") + 2 :]
+os.execv(sys.executable, [sys.executable, "-c", '''
+import sys
+from preview.objects import lines
+for line in lines(__import__("pathlib").Path(sys.argv[1]), sys.argv[2:]):
+    print(line.replace('"maxPods": 110', '"maxPods": 99').replace("maxPods: 110", "maxPods: 99"))
+''', *words])
+"""
+"""Stands for uv, and for a version of Foresite that starts kubelets otherwise."""
+
+
+def test_the_preview_of_an_upgrade_has_each_version_make_its_own_state(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace(made / "pyproject.toml", f"=={version()}", "==9.9.9")
+    capsys.readouterr()
+    assert run(made, "preview", "--fail-on", "unknown") == FOUND
+    shown = capsys.readouterr().out
+    assert f"pyproject.toml (Foresite {version()} → 9.9.9)" in shown and "--code each" in shown
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert run(made, "preview", "--base", "main", "--code", "each") == FAILED
+    assert "install uv" in capsys.readouterr().err
+    uv = tmp_path / "bin" / "uv"
+    uv.parent.mkdir()
+    uv.write_text(UV.format(python=sys.executable))
+    uv.chmod(0o755)
+    monkeypatch.setattr(shutil, "which", lambda _: str(uv))
+    assert run(made, "preview", "--code", "each", "lab-1") == OK
+    shown = capsys.readouterr().out
+    assert shown.startswith("Re-images 3 of 3 hosts in lab-1")
+    assert "each side is made by its own code" in shown and "110 → 99" in shown
+
+
+def test_a_preview_by_a_version_that_neither_side_locks_is_refused(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace(made / "pyproject.toml", f"=={version()}", "==9.9.9")
+    commit(made)
+    assert run(made, "preview", "--base", "HEAD") == FAILED
+    assert f"this is Foresite {version()}, and" in capsys.readouterr().err
+
+
+def test_one_version_with_other_digests_is_not_taken_for_the_same(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lock = made / "uv.lock"
+    lock.write_text('[[package]]\nname = "foresite"\nwheels = [{hash = "sha256:1"}]\n')
+    assert run(made, "preview") == OK  # the base has no uv.lock: it comes with this change
+    commit(made)
+    replace(lock, "sha256:1", "sha256:2")
+    capsys.readouterr()
+    for code in ("this", "each"):
+        assert run(made, "preview", "--base", "HEAD", "--code", code) == FAILED
+        assert "lock another version" in capsys.readouterr().err
+    lock.write_text("[[")
+    assert run(made, "preview", "--base", "HEAD") == FAILED
