@@ -13,7 +13,7 @@ import tempfile
 import tomllib
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from components.making.brought import logical_name
 from components.making.dump import dump, dump_all
@@ -22,7 +22,6 @@ from foresite.command import OK, UsageError, few, repository, show
 from schemas.kubernetes.manifests import ManifestError, read_manifests
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.objects import brought_kinds, store
-from schemas.load import load
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock
 from schemas.reading.bounded import read_regular
 from schemas.reading.site_files import MAX_BYTES
@@ -35,17 +34,6 @@ _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 DEADLINE_S = 600
 
 
-class _Helm(NamedTuple):
-    """Helm, and its version."""
-
-    program: str
-    version: str
-
-    def run(self, *arguments: str) -> str:
-        """The output of helm. Raises UsageError with what it complains of."""
-        return _run(self.program, *arguments)
-
-
 def run(options: argparse.Namespace) -> int:
     """Render a chart, and write it with its lock; nothing is written where it cannot be kept."""
     root = repository(options)
@@ -55,9 +43,13 @@ def run(options: argparse.Namespace) -> int:
     before = _lock(folder) if options.action == "update" else None
     if options.action == "add" and folder.exists():
         raise UsageError(f"{folder} is there already: foresite chart update {options.name}")
-    wanted = _wanted(options, before, root)
-    helm = _helm(options.helm)
-    values = _values(options.values or (folder / VALUES if before else None))
+    wanted = _wanted(options, before)
+    helm = options.helm or shutil.which("helm")
+    if helm is None:
+        raise UsageError("helm is not there: install it (https://helm.sh), or say --helm PATH")
+    version = _run(helm, "version", "--template", "{{.Version}}").strip()
+    given = options.values or (folder / VALUES if before else None)
+    values = _bytes(given) if given else b"{}\n"
     with tempfile.TemporaryDirectory(prefix="foresite-") as scratch:
         chart, digest = _fetch(helm, wanted, Path(scratch))
         (Path(scratch) / VALUES).write_bytes(values)
@@ -69,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
         )
     rendered = dump_all(bodies).encode()
     lock = {
-        **wanted, "digest": digest, "helm": helm.version, "hooks": hooks,
+        **wanted, "digest": digest, "helm": version, "hooks": hooks,
         "values": _digest(values), "rendered": _digest(rendered),
     }  # fmt: skip
     folder.mkdir(parents=True, exist_ok=True)
@@ -81,7 +73,7 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _wanted(options: argparse.Namespace, before: ChartLock | None, root: Path) -> dict[str, Any]:
+def _wanted(options: argparse.Namespace, before: ChartLock | None) -> dict[str, Any]:
     """The inputs of a render by their names in the lock: as they are said, or as they were."""
     said = {
         "chart": options.chart, "repository": options.repository, "version": options.version,
@@ -93,21 +85,10 @@ def _wanted(options: argparse.Namespace, before: ChartLock | None, root: Path) -
     known = before.model_dump(include=set(said)) if before else usual
     found = {key: value or known.get(key, [] if key == "api_versions" else "")
              for key, value in said.items()}  # fmt: skip
-    if not found["kube_version"]:
-        sites = (each.site for each in load(root).values() if each.site)
-        versions = sorted({each.file.cluster.kubernetes.lstrip("v") for each in sites})
-        found["kube_version"] = versions[0] if len(versions) == 1 else ""
     for key in ("chart", "version", "kube_version"):
         if not found[key] or str(found[key]).startswith("-"):
             raise UsageError(f"say --{key.replace('_', '-')}: nothing else tells it")
     return found
-
-
-def _helm(program: str | None) -> _Helm:
-    found = program or shutil.which("helm")
-    if found is None:
-        raise UsageError("helm is not there: install it (https://helm.sh), or say --helm PATH")
-    return _Helm(found, _run(found, "version", "--template", "{{.Version}}").strip())
 
 
 def _run(*command: str) -> str:
@@ -121,7 +102,7 @@ def _run(*command: str) -> str:
     return done.stdout.decode("utf-8", "replace")
 
 
-def _fetch(helm: _Helm, wanted: dict[str, Any], scratch: Path) -> tuple[str, str]:
+def _fetch(helm: str, wanted: dict[str, Any], scratch: Path) -> tuple[str, str]:
     """The chart as a folder or an archive, and its digest."""
     local = Path(wanted["chart"])
     if local.is_dir():
@@ -130,13 +111,13 @@ def _fetch(helm: _Helm, wanted: dict[str, Any], scratch: Path) -> tuple[str, str
         return str(local), _digest(b"\0".join(every))
     source = ("--repo", wanted["repository"]) if wanted["repository"] else ()
     where = ("--version", wanted["version"], "--destination", str(scratch))
-    helm.run("pull", wanted["chart"], *source, *where)
+    _run(helm, "pull", wanted["chart"], *source, *where)
     (archive,) = scratch.glob("*.tgz")
     return str(archive), _digest(archive.read_bytes())
 
 
 def _render(
-    helm: _Helm, wanted: dict[str, Any], chart: str, values: Path
+    helm: str, wanted: dict[str, Any], chart: str, values: Path
 ) -> tuple[list[Json], list[str]]:
     """The objects of a chart that can be kept, definitions of kinds first, and its hooks."""
     more = [word for each in wanted["api_versions"] for word in ("--api-versions", each)]
@@ -144,7 +125,7 @@ def _render(
         "template", wanted["release"], chart, "--namespace", wanted["namespace"], "--values",
         str(values), "--kube-version", wanted["kube_version"], "--include-crds", *more,
     )  # fmt: skip
-    first, again = (_read(helm.run(*command)) for _ in range(2))
+    first, again = (_read(_run(helm, *command)) for _ in range(2))
     hooks = sorted(map(logical_name, filter(_is_hook, first)))
     first, again = ([each for each in bodies if not _is_hook(each)] for bodies in (first, again))
     for body, other in zip_longest(first, again):
@@ -192,10 +173,6 @@ def _lock(folder: Path) -> ChartLock:
     if lock is None or problems or more:
         raise UsageError(f"{path} has problems: {few([*problems, *more], 3)}; add the chart anew")
     return lock
-
-
-def _values(path: Path | None) -> bytes:
-    return _bytes(path) if path else b"{}\n"
 
 
 def _bytes(path: Path) -> bytes:

@@ -20,6 +20,7 @@ from schemas.load import load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
+from schemas.reading.document import Document
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.typed_document import TODO, schema_at
 
@@ -55,11 +56,16 @@ def run(options: argparse.Namespace) -> int:
     if any(each.code is not Code.TODO_LEFT for each in loaded.problems):
         raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
-    texts = {f"{site}.hosts.csv": header, f"{site}.yaml": _like(home, site, other)}
+    texts = {f"sites/{site}.hosts.csv": header, f"sites/{site}.yaml": _like(home, site, other)}
     if home != root and loaded.site is not None:  # the files that an example names come along
-        texts |= {k: v for k, v in loaded.site.texts.items() if not (root / "sites" / k).exists()}
-    _write(root / "sites", texts)
-    _report(options, [f"sites/{name}" for name in sorted(texts)], root, site)
+        named = [
+            f"regions/{loaded.site.file.region}.yaml",
+            *(f"sites/{k}" for k in loaded.site.texts),
+        ]
+        brought = (each for each in named if (home / each).exists() and not (root / each).exists())
+        texts |= {each: (home / each).read_text("utf-8") for each in brought}
+    _write(root, texts)
+    _report(options, sorted(texts), root, site)
     return OK
 
 
@@ -74,9 +80,13 @@ def _like(root: Path, site: str, other: str) -> str:
     data["site"] = site
     if "decommission" in data:
         data["decommission"] = _DROP  # a new site does not end
-    schema = SiteFile.model_json_schema()
+    schema, document = SiteFile.model_json_schema(), load_site(root, other).document
     for path in OWN:
+        _leave_to_region(data, path, document)
         _mark(data, path, (), schema)
+    for section, value in data.items():
+        if isinstance(value, dict) and value and set(map(str, value.values())) == {_DROP}:
+            data[section] = _DROP
     stream = io.StringIO()
     yaml.dump(data, stream)
     return _DROPPED.sub("", stream.getvalue())
@@ -84,6 +94,13 @@ def _like(root: Path, site: str, other: str) -> str:
 
 def _null(representer: Any, _: None) -> Any:
     return representer.represent_scalar("tag:yaml.org,2002:null", "null")
+
+
+def _leave_to_region(data: Any, path: tuple[str, ...], document: Document | None) -> None:
+    """Leave out a value of the other site's own, in place of which the region says one."""
+    key = path[:2]
+    if document is not None and key in document.replaced:
+        data[key[0]][key[1]] = _DROP
 
 
 def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:
@@ -95,7 +112,7 @@ def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema:
     elif isinstance(data, dict) and step in data:
         if rest:
             _mark(data[step], rest, (*done, step), schema)
-        elif step == "context":
+        elif step == "context" or data[step] == _DROP:
             data[step] = _DROP  # the new cluster does not exist yet
         else:
             note = f"{TODO}: {_note(schema, (*done, step))}"

@@ -21,16 +21,16 @@ def region_changes(
     found = []
     for file in sorted(changed_regions(*sides)):
         touched = {name for name, files in behind.items() if file in files}
-        naming = _naming(sides, region_of(file) or "") & set(names)
+        naming = _naming(sides, region_of(file) or "", {*names})
         found.append(RegionChange(file, len(touched), len(touched | naming)))
     return tuple(found)
 
 
-def _naming(sides: Iterable[Snapshot], region: str) -> set[str]:
-    """The sites that name a region, found by the line that does so as it is usually written."""
+def _naming(sides: Iterable[Snapshot], region: str, names: set[str]) -> set[str]:
+    """Sites that name a region, found by the line that does so as it is usually written."""
     line = rf"^region:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
     files = (
-        side.read(p for p in side.files if p.endswith(".yaml") and site_of(p)) for side in sides
+        side.read({f"sites/{name}.yaml" for name in names} & side.files.keys()) for side in sides
     )
     return {
         site_of(path) or ""

@@ -55,40 +55,48 @@ def extra_objects(site: Site) -> Iterator[Finding]:
     """What is brought are objects that Foresite may apply, and none that is its own."""
     for place, entry in every_extra(site):
         kinds: set[str] = set()
-        whole = True
         for file in files_of(entry, site.texts, place):
-            try:
-                items = [_Item(body, file, line) for body, line in read_objects(file.text)]
-            except ManifestError as error:
-                at = TextPlace(f"sites/{file.path}", error.line, error.column, file.named)
-                yield Finding(Code.FILE_CONTENT, at, str(error), error.fix)
-                whole = False
-                continue
-            if not items:
-                message = f"sites/{file.path} holds no Kubernetes object"
-                yield Finding(Code.FILE_CONTENT, file.named, message, "remove it, or write some")
-            for item in items:
+            yield from brought_faults(file)
+            for item in _items(file):
                 group = str(item.body["apiVersion"]).rpartition("/")[0]
                 kinds |= {item.body["kind"], f"{item.body['kind']}.{group}"}
-                yield from _secret(item)
-                yield from _taken(item)
                 yield from _reach(site, entry, item, group)
-        for number, rule in enumerate(entry.rules if whole and kinds else ()):
+        for number, rule in enumerate(entry.rules if kinds else ()):
             if rule.kind not in kinds:
-                message = f"{entry.name} brings no {rule.kind}"
-                fix = "remove the rule, or correct its kind"
-                at_kind = (*place, "rules", number, "kind")
-                yield Finding(Code.EXTRA_RULE, at_kind, message, fix)
+                at = (*place, "rules", number, "kind")
+                message, fix = (
+                    f"{entry.name} brings no {rule.kind}",
+                    "remove the rule, or correct it",
+                )
+                yield Finding(Code.EXTRA_RULE, at, message, fix)
 
 
-def _secret(item: _Item) -> Iterator[Finding]:
-    if item.body["kind"] == "Secret" and item.body["apiVersion"] == "v1":
-        fix = "let someone else make the Secret, refer to it by name, and change what it held"
-        yield item.finding(Code.SECRET_IN_FILE, "is a Secret", fix)
+def _items(file: Brought) -> list[_Item]:
+    """The objects of a file; none of one that cannot be read, which ``brought_faults`` tells."""
+    with suppress(ManifestError):
+        return [_Item(body, file, line) for body, line in read_objects(file.text)]
+    return []
+
+
+def brought_faults(file: Brought) -> list[Finding]:
+    """The faults of a file that is brought, whatever it is for: no objects, or Secrets, or objects
+    that take what is helm's or Foresite's."""
+    try:
+        read_objects(file.text)
+    except ManifestError as error:
+        at = TextPlace(f"sites/{file.path}", error.line, error.column, file.named)
+        return [Finding(Code.FILE_CONTENT, at, str(error), error.fix)]
+    if items := _items(file):
+        return [fault for item in items for fault in _taken(item)]
+    message = f"sites/{file.path} holds no Kubernetes object"
+    fix = "write manifests there, one YAML document each, or remove it"
+    return [Finding(Code.FILE_CONTENT, file.named, message, fix)]
 
 
 def _taken(item: _Item) -> Iterator[Finding]:
-    """The faults of an object that takes what is helm's or Foresite's, wherever it goes."""
+    if item.body["kind"] == "Secret":
+        fix = "let someone else make the Secret, refer to it by name, and change what it held"
+        yield item.finding(Code.SECRET_IN_FILE, "is a Secret", fix)
     notes = item.body["metadata"].get("annotations")
     if isinstance(notes, dict) and HOOK in notes:
         fix = "leave it out; where the chart needs what it does, choose a value that does without"
@@ -168,14 +176,9 @@ def charts(site: Site) -> Iterator[Finding]:
         fix = "add manifests: a file below sites/, or chart: a folder of foresite chart"
         yield Finding(Code.MISSING_FIELD, at, "manifests is missing", fix)
     for number, allowed in enumerate(network.allow):
-        yield from end_of(allowed.until, ("cluster", "pod_network", "allow", number, "until"))
+        yield from end_of(allowed.until, (*at, "allow", number, "until"))
     if network.chart:
-        place: Path = ("cluster", "pod_network", "chart")
-        yield from _chart(site, network.chart, place)
-        file = Brought(network.file, site.texts.get(network.file, ""), place)
-        with suppress(ManifestError):  # the rules on files tell it
-            for body, line in read_objects(file.text):
-                yield from _taken(_Item(body, file, line))
+        yield from _chart(site, network.chart, (*at, "chart"))
     for place, entry in every_extra(site):
         if entry.chart:
             yield from _chart(site, entry.chart, (*place, "chart"))

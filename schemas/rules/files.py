@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator
 from itertools import chain
 
+from schemas.facts.brought import Brought
 from schemas.facts.pod_network import MAX_MANIFEST_BYTES
 from schemas.facts.site import Site
-from schemas.kubernetes.manifests import ManifestError, read_documents, read_objects
+from schemas.kubernetes.manifests import read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES
@@ -18,6 +19,7 @@ from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
 from schemas.reading.site_files import MAX_FILES, matching, read
 from schemas.reading.tree import Folder, Refused
+from schemas.rules.extra import brought_faults
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
 
 MAX_FILE_CHARACTERS = 10_240
@@ -186,31 +188,18 @@ def _is_der(text: str) -> bool:
 
 def pod_network(site: Site) -> Iterator[Finding]:
     """The pod network's manifests are objects that can be applied, for the site's own networks."""
-    path = site.file.cluster.pod_network.file
+    network = site.file.cluster.pod_network
+    path, named = network.file, (*MANIFESTS[:2], "chart") if network.chart else MANIFESTS
     text, file = site.texts.get(path), f"sites/{path}"
     if text is None:
         return
-    try:
-        objects = read_objects(text)
-    except ManifestError as error:
-        at = TextPlace(file, error.line, error.column, MANIFESTS)
-        yield Finding(Code.FILE_CONTENT, at, str(error), error.fix)
+    found = brought_faults(Brought(path, text, named))
+    yield from found
+    if any(each.code is Code.FILE_CONTENT for each in found):
         return
-    if not objects:
-        fix = "write the pod network's manifests there, one YAML document each"
-        yield Finding(Code.FILE_CONTENT, MANIFESTS, f"{file} holds no Kubernetes object", fix)
-        return
-    yield from chain(_secrets(file, text), _twice(file, text), _other_network(site, file, text))
+    yield from chain(_twice(file, text), _other_network(site, file, text))
     if site.file.cluster.pod_network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         yield from _resource_set(file, text)
-
-
-def _secrets(file: str, text: str) -> Iterator[Finding]:
-    fix = "let someone else make the Secret, refer to it by name, and change what it held"
-    for item, line in read_objects(text):
-        if item["kind"] == "Secret":
-            at = TextPlace(file, line, 1, MANIFESTS)
-            yield Finding(Code.SECRET_IN_FILE, at, "the object that starts here is a Secret", fix)
 
 
 def _twice(file: str, text: str) -> Iterator[Finding]:

@@ -98,6 +98,26 @@ def uses(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip().startswith("uses:")]
 
 
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ({"url": "https://example.com/f.whl", "archive_info": {}}, True),
+        ({"url": "https://me@example.com/f.whl", "archive_info": {}}, False),
+        ({"url": "file:///home/me/f.whl", "archive_info": {}}, False),
+        (None, False),
+    ],
+)
+def test_the_address_that_it_came_from_is_written_where_others_can_use_it(
+    said: dict[str, object] | None, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = None if said is None else json.dumps(said)
+    found = type("Found", (), {"read_text": staticmethod(lambda _: text)})
+    monkeypatch.setattr(init, "distribution", lambda _: found)
+    assert main(["init", str(tmp_path / "a")]) == OK
+    shown = (tmp_path / "a" / "pyproject.toml").read_text("utf-8")
+    assert ('foresite = { url = "https://example.com/f.whl" }' in shown) is written
+
+
 def a_file(folder: Path) -> Path:
     (folder / "given").write_text("mine")
     return folder / "given"
@@ -206,6 +226,7 @@ def test_a_first_site_from_an_example(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "foresite new SITE --like lab-1" in capsys.readouterr().err
     assert run(folder, "new", "osaka-1", "--like", "tokyo-1") == OK
     assert (folder / "sites" / "pod-network" / "flannel.yaml").exists()
+    assert (folder / "regions" / "jp-east.yaml").exists()
     assert run(folder, "check") == FOUND
     capsys.readouterr()
     assert run(folder, "new", "osaka-2", "--like", "tokyo-9") == FAILED

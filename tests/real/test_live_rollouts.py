@@ -46,7 +46,8 @@ def result() -> dict[str, Any]:
         locate(GROUPS)
     except ToolchainError as error:
         pytest.fail(str(error), pytrace=False)
-    return observe()
+    found: dict[str, Any] = observe()
+    return found
 
 
 @pytest.mark.capi
