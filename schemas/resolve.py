@@ -16,9 +16,8 @@ from schemas.facts.site import Site
 from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
-from schemas.reading import host_list
 from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
-from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, Host, cell_column
+from schemas.reading.host_list import COLUMNS, cell_column, column_of
 from schemas.reading.regions import naming, replaced
 from schemas.reading.yaml_reader import Document
 
@@ -278,14 +277,13 @@ def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
     host = names[steps[1]]
     lines = text.split("\n")
     header = lines[0].rstrip("\r").split(",")
-    columns = [name for name in EVERY_COLUMN if name in COLUMNS or name in header]
-    columns += filter(host_list.is_further, header)
+    columns = list(dict.fromkeys((*COLUMNS, *header)))
     column = _known_name(steps[2] if len(steps) > 2 else "name", columns, path)
     if len(steps) > 3:
         raise UnknownPathError(f"{column} of a host is a value; nothing is below it")
     at = cell_column(lines[host.line - 1], header, column)
     place = f"sites/{site.name}.hosts.csv:{host.line}:{at}"
-    meaning = f"{column} of a host: {host_list.column_of(column).meaning}."
+    meaning = f"{column} of a host: {column_of(column).meaning}."
     known = {
         "pool": [pool.name for pool in site.file.pools],
         "zone": [zone.name for zone in site.file.zones],
@@ -295,9 +293,7 @@ def _host(site: Site, text: str, steps: list[str], path: str) -> Meaning:
     others = tuple(each for each in known.get(column, ()) if each != value)
 
     def change(value: Any) -> Site:
-        more = {**dict(host.more), column: value}
-        new = {"more": tuple(more.items())} if host_list.is_further(column) else {column: value}
-        other: Host = host._replace(**new)
+        other = host.with_cell(column, value)
         return replace(site, hosts=tuple(other if h is host else h for h in site.hosts))
 
     return Meaning(path, value, meaning, Origin.HOST_LIST, place, change, others)

@@ -51,6 +51,12 @@ class Host(NamedTuple):
         )
         return found
 
+    def with_cell(self, column: str, value: str) -> "Host":
+        """The host with another cell."""
+        if is_further(column):
+            return self._replace(more=tuple({**dict(self.more), column: value}.items()))
+        return self._replace(**{column: value})  # type: ignore[arg-type]
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that may say something of it."""
