@@ -11,13 +11,22 @@ from schemas.model.extra import RENDERED, Allowed
 from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
 from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
 
+_PART = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_PathOrNone = Annotated[
+    str,
+    Field(
+        pattern=rf"^({_PART}(/{_PART})*)?$", max_length=200, examples=["pod-network/flannel.yaml"]
+    ),
+]
+"""A file or folder below ``sites/``; empty where there is none."""
+
 
 class PodNetwork(Model):
     """The network between pods; without it no node gets ready."""
 
-    manifests: RelativePath = ""
+    manifests: _PathOrNone = ""
     """Kubernetes manifests (YAML) of the pod network, a file below sites/."""
-    chart: RelativePath = ""
+    chart: _PathOrNone = ""
     """Folder below sites/ of a chart that ``foresite chart`` has rendered, instead of manifests."""
     install: PodNetworkInstall = Field(default=PodNetworkInstall.CLUSTER_RESOURCE_SET, strict=False)
     """How the manifests are applied to the cluster."""

@@ -171,7 +171,7 @@ class HardwareProfile(Model):
     bmc: Bmc = Bmc()
     """Access to its BMC."""
     numa_nodes: Annotated[int, Field(ge=1, le=256)] | None = None
-    """NUMA nodes of one host, as `lscpu` shows them; leave out where it is not known."""
+    """NUMA nodes of one host, as lscpu shows them; leave out where it is not known."""
     boot_mode: BootMode = Field(default=BootMode.UEFI, strict=False)
     """Firmware interface."""
     root_disk: RootDisk

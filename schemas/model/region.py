@@ -29,6 +29,7 @@ _SECTIONS = {
     "monitoring": "labels receivers routes thresholds runbooks_url grafana_url",
     "secrets": "",
     "access": "",
+    "extra": "",
 }
 KEYS: tuple[Key, ...] = tuple(
     (section, name) if name else (section,)

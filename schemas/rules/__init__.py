@@ -54,12 +54,12 @@ from schemas.rules.sites import Footprint, clashes, footprint
 
 __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes", "footprint"]
 MODULES = (
-    identity, data_disks, networks, addresses, hosts, host_networks,
-    host_addresses, pools, versions, files, control_plane,
-    accelerators, accelerators_programs, accelerators_requests, schedulers, rollouts, kubelet,
-    kubelet_managers, host_settings, firmware, network_devices, teams, namespaces, access,
-    teams_quotas, object_cache, object_cache_endpoints, object_cache_server, remediation,
-    remediation_repairs, remediation_detector, monitoring, policies, secrets, extra, cni,
+    identity, data_disks, networks, addresses, hosts, host_networks, host_addresses, pools,
+    versions, files, control_plane, accelerators, accelerators_programs, accelerators_requests,
+    schedulers, rollouts, kubelet, kubelet_managers, host_settings, firmware, network_devices,
+    teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
+    object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
+    policies, secrets, extra, cni,
 )  # fmt: skip
 """Where the rules are, in the order in which they run. A rule is a public function of such a module
 that takes a site, or a zone or a pool in it, and nothing else."""

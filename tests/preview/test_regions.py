@@ -15,6 +15,10 @@ from tests.kit.preview_repository import Repository
 from tests.kit.repository import ROOT
 
 EAST, WEST = "regions/jp-east.yaml", "regions/jp-west.yaml"
+EXTRA = """
+extra:
+  - {name: notice, manifests: [brought/*.yaml], why: people read it, owner: site-team}
+"""
 NTP = "  ntp: [10.16.0.2, 10.16.0.3]"
 
 
@@ -121,3 +125,17 @@ def test_a_region_that_is_a_link_in_git_is_not_read(repository: Repository) -> N
     ]
     (problem,) = {p for site in repository.preview(base="HEAD~1").sites for p in site.problems}
     assert problem.message == f"{EAST} is a link, and no link is followed"
+
+
+def test_what_a_region_brings_is_in_each_of_its_sites(repository: Repository) -> None:
+    named = {"name": "notice", "namespace": "default"}
+    body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named}
+    repository.write("sites/brought/notice.yaml", json.dumps(body | {"data": {"a": "b"}}))
+    repository.write(EAST, repository.text(EAST) + EXTRA)
+    preview = repository.preview()
+    assert preview.regions == (RegionChange(EAST, 3, 3),)
+    repository.commit("brought")
+    repository.write("sites/brought/notice.yaml", json.dumps(body | {"data": {"a": "c"}}))
+    preview = repository.preview()
+    assert {site.name for site in preview.sites} == {"tokyo-1", "tsukuba-1", "lab-1"}
+    assert preview.regions == ()

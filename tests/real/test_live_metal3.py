@@ -62,9 +62,10 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Json:
     root = copy_site(tmp_path_factory.mktemp("repository"))
     found: Json = observe("tests.real.live.metal3", str(root), NAME)
     lists = {key: each for key, each in found.items() if key[0].isupper()}
-    return found | {
+    named = {
         kind: {body["metadata"]["name"]: body for body in bodies} for kind, bodies in lists.items()
     }
+    return {**found, **named}
 
 
 def machine_of(seen: Json, host: str) -> Json:
