@@ -6,6 +6,7 @@ from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.rules.finding import Finding, HostCell
+from schemas.rules.texts import say
 
 UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""
@@ -46,6 +47,4 @@ def host_duplicates(site: Site) -> Iterator[Finding]:
         for host, value in zip(hosts, site.cells(column), strict=True):
             line = first.setdefault(value, host.line)
             if value and line != host.line:
-                message = f"{column} {value} is already that of the host on line {line}"
-                fix = f"write the {column} that this host really has, or remove one of the lines"
-                yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, column), message, fix)
+                yield say("host-value-twice", HostCell(host.line, column), column, value, line)

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
 from schemas.model.vocabulary import BackendKind, RemediatorKind
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import say
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
@@ -43,23 +43,15 @@ def one_owner(site: Site) -> Iterator[Finding]:
         elif other is each or (other.brought and each.brought):
             continue
         elif other.team and other.owner == each.owner:
-            message = f"namespace {each.name} is there twice"
-            yield Finding(Code.DUPLICATE_NAME, each.place, message, "remove one of the two")
+            yield say("listed-twice", each.place, f"namespace {each.name}")
         elif other.team:
-            message = f"namespace {each.name} belongs to {other.owner} already"
-            fix = "give this team a namespace of its own, or join the two teams"
-            yield Finding(Code.TEAM_CLASH, each.place, message, fix)
+            yield say("namespace-of-other-team", each.place, each, other)
         else:
             yield _reserved_name(each, other.owner)
 
 
 def _reserved_name(each: _Named, owner: str) -> Finding:
-    return Finding(
-        Code.RESERVED_NAME,
-        each.place,
-        f"{each.name} is the namespace of {owner}",
-        f"choose one for {each.owner} alone: whoever may make pods there could use its rights",
-    )
+    return say("namespace-reserved", each.place, each, owner)
 
 
 def _programs(site: Site) -> Iterator[_Named]:
