@@ -31,11 +31,12 @@ def say(
     place: Place | HostCell,
     /,
     *values: Any,
-    also: tuple[Place, ...] = (),
-    key: bool = False,
+    also: Any = (),
+    key: Any = False,
     **named: Any,
 ) -> Finding:
-    """The finding of a row at a place, with the row's values in order, or by name."""
+    """The finding of a row at a place: its values in order, or by name. ``also`` are further places
+    as tuples; ``key`` as in a row. mypy would hold a dict of values against narrower types."""
     own = rows()[row]
     filled = dict(zip(own.get("values", ()), values, strict=True)) | named
     message, fix = (own[each].format(**filled) for each in ("message", "fix"))
