@@ -1,4 +1,5 @@
-"""The policies of a site's own file, read by itself: the pack shares no code with the model.
+"""The policies of a site's own file and of its region's, read by themselves: the pack shares no
+code with the model.
 
 Both read the same text; where it is not a file that the model would take, the program that the
 engine runs says so.
@@ -39,7 +40,7 @@ def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicie
     file = f"{name}.yaml"
     if not (sites / file).exists():
         return SitePolicies(OwnRules(), (), {})
-    whole = _data(file, _text(sites, file))
+    whole = _with_region(sites, _data(f"sites/{file}", _text(sites, file)))
     said = mapping(whole, "policies")
     paths = said.get("python") or []
     if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
@@ -56,23 +57,36 @@ def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicie
         raise SiteFileError(f"sites/{file}: {error}") from None
 
 
+def _with_region(sites: Path, said: dict[str, Any]) -> dict[str, Any]:
+    """What a site says of third parties, by its own key or by its region's (docs/regions.md)."""
+    name = said.get("region")
+    folder, file = sites.parent / "regions", f"{name}.yaml"
+    if not isinstance(name, str) or not (folder / file).exists():
+        return said
+    region = _data(f"regions/{file}", _text(folder, file))
+    own, alike = mapping(said, "cluster"), mapping(region, "cluster")
+    network = {key: alike[key] for key in {"pod_network"} & alike.keys()}
+    extra = {key: region[key] for key in {"extra"} & region.keys()}
+    return {**extra, **said, "cluster": {**network, **own}}
+
+
 def _data(file: str, text: str) -> dict[str, Any]:
     try:
         data = yaml.load(text, Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise SiteFileError(f"sites/{file} cannot be read: {error}") from None
+        raise SiteFileError(f"{file} cannot be read: {error}") from None
     return data if isinstance(data, dict) else {}
 
 
-def _text(sites: Path, path: str) -> str:
-    """A file below ``sites``; neither a path nor a link leads out of it."""
-    target = sites / path
+def _text(folder: Path, path: str) -> str:
+    """A file below ``folder``; neither a path nor a link leads out of it."""
+    target, shown = folder / path, f"{folder.name}/{path}"
     try:
         real = target.resolve(strict=True)
-        if not real.is_relative_to(sites.resolve()):
-            raise SiteFileError(f"sites/{path} leads out of sites/; put the file itself there")
+        if not real.is_relative_to(folder.resolve()):
+            raise SiteFileError(f"{shown} leads out of {folder.name}/; put the file itself there")
         if not real.is_file() or real.stat().st_size > MAX_BYTES:
-            raise SiteFileError(f"sites/{path} is no file of at most {MAX_BYTES} bytes")
+            raise SiteFileError(f"{shown} is no file of at most {MAX_BYTES} bytes")
         return real.read_text(encoding="utf-8")
     except (OSError, RuntimeError, UnicodeDecodeError) as error:
-        raise SiteFileError(f"sites/{path} cannot be read: {error}") from None
+        raise SiteFileError(f"{shown} cannot be read: {error}") from None

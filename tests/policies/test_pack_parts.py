@@ -149,6 +149,23 @@ def test_a_sites_file_is_read_as_the_model_reads_it(tmp_path: Path) -> None:
     assert [each.until for each in found.exceptions] == [TODAY]
 
 
+def test_what_a_region_says_of_third_parties_holds_unless_the_site_says_it(tmp_path: Path) -> None:
+    sites, regions = tmp_path / "sites", tmp_path / "regions"
+    sites.mkdir()
+    regions.mkdir()
+    allow = "allow: [{danger: privileged, what: [a], until: 2027-06-30}]"
+    (regions / "east.yaml").write_text(
+        f"extra: [{{name: region}}]\ncluster: {{pod_network: {{chart: a, {allow}}}}}\n"
+    )
+    (sites / "lab-1.yaml").write_text("region: east\ncluster: {endpoint: 10.0.0.1}\n")
+    found = site_policies(sites, "lab-1", set()).parties
+    assert set(found) == {"extra-region", "pod-network"} and found["pod-network"].allowed
+    (sites / "lab-1.yaml").write_text(
+        "region: east\nextra: [{name: own}]\ncluster: {pod_network: {manifests: a.yaml}}\n"
+    )
+    assert set(site_policies(sites, "lab-1", set()).parties) == {"extra-own"}
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

@@ -60,8 +60,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Json:
     except ToolchainError as error:
         pytest.skip(str(error))
     root = copy_site(tmp_path_factory.mktemp("repository"))
-    found = observe("tests.real.live.metal3", str(root), NAME)
-    print(found["seconds"])
+    found: Json = observe("tests.real.live.metal3", str(root), NAME)
     lists = {key: each for key, each in found.items() if key[0].isupper()}
     named = {
         kind: {body["metadata"]["name"]: body for body in bodies} for kind, bodies in lists.items()

@@ -28,6 +28,7 @@ _COMPRESSED = f"--feature-gates=ReconcilerRateLimiting=false,{GATE}=true"
 order, in an eighth of the time."""
 _OWN = {
     **dict.fromkeys(NAMES, (*_CLUSTERS, _COMPRESSED)),
+    "capi-core": (*_CLUSTERS, _COMPRESSED, f"{FLAG}={SYNCED}"),
     # docs/prerequisites.md asks for it.
     "capm3": (*_CLUSTERS, "--enable-bmh-name-based-preallocation=true"),
     "metal3-ipam": (),
@@ -60,7 +61,6 @@ class Manager:
                 "--insecure-diagnostics",
                 *_BURST,
                 *_OWN[self.tool.name],
-                *([f"{FLAG}={SYNCED}"] if self.tool.name == NAMES[0] else []),
             ]
         )
 
