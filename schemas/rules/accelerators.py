@@ -61,12 +61,11 @@ def prefix(site: Site) -> Iterator[Finding]:
     settings = site.file.accelerators
     if settings is None:
         return
-    domain = settings.prefix
     place = ("accelerators", "prefix")
-    kept = reserved_domain_reason(domain)
+    kept = reserved_domain_reason(settings.prefix)
     if kept:
         yield say("accelerator-prefix-reserved", place, kept)
-    elif f".{domain}".endswith(f".{_NVIDIA}"):
+    elif f".{settings.prefix}".endswith(f".{_NVIDIA}"):
         yield say("accelerator-prefix-of-nvidia", place, _NVIDIA)
 
 
@@ -106,16 +105,12 @@ def images(site: Site) -> Iterator[Finding]:
         for field, part, program in programs:
             name = f"{each.record.vendor}-{part}"
             if program and program.image is None and name not in there:
-                yield _without_image(settings, each, field, name)
+                own = each.model in settings.models
+                row = "accelerator-image-of-site-missing" if own else "accelerator-image-missing"
+                place = ("accelerators", "models", each.model, field) if own else each.place
+                yield say(row, place, field, each, name)
     if settings.gpu_operator and OPERATOR_IMAGE not in there and operated_models(site):
         yield say("gpu-operator-image-missing", OPERATOR, site, OPERATOR_IMAGE)
-
-
-def _without_image(settings: AcceleratorSettings, each: Served, field: str, name: str) -> Finding:
-    own = each.model in settings.models
-    place = ("accelerators", "models", each.model, field) if own else each.place
-    row = "accelerator-image-of-site-missing" if own else "accelerator-image-missing"
-    return say(row, place, field, each, name)
 
 
 def _places(site: Site) -> dict[str, Path]:

@@ -113,7 +113,10 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
     if not mine:
         yield say("gpu-operator-without-pools", OPERATOR)
         return
-    yield from _operator_version(site)
+    reference = site.release.images.get(OPERATOR_IMAGE, "")
+    tag, series = reference.partition("@")[0].rpartition(":")[2], OPERATOR_SERIES.rstrip(".")
+    if tag and not tag.startswith(OPERATOR_SERIES):
+        yield say("gpu-operator-version-unknown", OPERATOR, site, tag, series)
     for each in mine:
         if settings.gpu_operator.drivers and each.record.driver is None:
             yield say("driver-missing", OPERATOR, each)
@@ -155,10 +158,3 @@ def operator_runtime(site: Site) -> Iterator[Finding]:
         place = ("accelerators", "models", each.model, "runtime_class") if own else OPERATOR
         what = common if own else "the same in every model of NVIDIA"
         yield say("operator-runtime-differs", place, first, common, each, runtime, what)
-
-
-def _operator_version(site: Site) -> Iterator[Finding]:
-    reference = site.release.images.get(OPERATOR_IMAGE, "")
-    tag = reference.partition("@")[0].rpartition(":")[2]
-    if tag and not tag.startswith(OPERATOR_SERIES):
-        yield say("gpu-operator-version-unknown", OPERATOR, site, tag, OPERATOR_SERIES.rstrip("."))

@@ -39,12 +39,8 @@ def receivers(site: Site) -> Iterator[Finding]:
         seen.add(receiver.name)
         if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
             yield say("receiver-channel-unused", (*place, "channel"), receiver)
-        yield from _secret_key((*place, "key"), receiver.key)
-
-
-def _secret_key(place: Path, key: str) -> Iterator[Finding]:
-    if key == "." or key.startswith(".."):
-        yield say("receiver-key-unfit", place, key)
+        if receiver.key == "." or receiver.key.startswith(".."):
+            yield say("receiver-key-unfit", (*place, "key"), receiver.key)
 
 
 def routes(site: Site) -> Iterator[Finding]:
@@ -66,8 +62,7 @@ def monitoring_labels(site: Site) -> Iterator[Finding]:
     if monitoring is None:
         return
     if monitoring.labels and not monitoring.prometheus_operator:
-        place: Path = (*_PLACE, "labels")
-        yield say("labels-without-operator", place)
+        yield say("labels-without-operator", (*_PLACE, "labels"))
     named = [((*_PLACE, "labels", key), key, True) for key in monitoring.labels]
     if monitoring.dashboards_label:
         named.append(((*_PLACE, "dashboards_label"), monitoring.dashboards_label, False))
@@ -83,13 +78,11 @@ def thresholds_used(site: Site) -> Iterator[Finding]:
         return
     backends = site.file.scheduling.backends if site.file.scheduling else []
     gangs = any(each.scheduler is not None and each.scheduler.gang for each in backends)
+    cached = (site.file.cache is not None, "the site has no cache")
     there = {
         "gang_minutes": (gangs, "no scheduler of the site has gangs"),
         "repair_minutes": (has_remediator(site), "the site has no remediator"),
-        "cache_hit_percent": (site.file.cache is not None, "the site has no cache"),
-        "cache_error_percent": (site.file.cache is not None, "the site has no cache"),
-        "cache_imbalance": (site.file.cache is not None, "the site has no cache"),
-    }
+    } | dict.fromkeys(("cache_hit_percent", "cache_error_percent", "cache_imbalance"), cached)
     for name, (used, why) in there.items():
         if not used and name in monitoring.thresholds.model_fields_set:
             yield say("threshold-unused", (*_PLACE, "thresholds", name), why, name)

@@ -38,19 +38,16 @@ def sizes(site: Site) -> Iterator[Finding]:
         return
     count = site.cache_servers()
     for index, bucket in enumerate(cache.buckets):
-        if amount(bucket.quota) < smallest_quota(count):
-            yield _small_share((*_PLACE, "buckets", index, "quota"), bucket.quota, count)
+        least = smallest_quota(count)
+        if amount(bucket.quota) < least:
+            part, whole = share(bucket.quota, count) // MIB, rounded_servers(count)
+            values = bucket.quota, part, count, least // GIB, whole
+            yield say("quota-share-too-small", (*_PLACE, "buckets", index, "quota"), *values)
 
 
 def smallest_quota(count: int) -> int:
     """The least that a bucket of a site with so many servers may take, in bytes."""
     return max(GIB, ceil(rounded_servers(count) * SMALLEST_SHARE / GIB) * GIB)
-
-
-def _small_share(place: Path, text: str, count: int) -> Finding:
-    part = share(text, count) // MIB
-    least = smallest_quota(count) // GIB
-    return say("quota-share-too-small", place, text, part, count, least, rounded_servers(count))
 
 
 def quotas(site: Site) -> Iterator[Finding]:
@@ -95,7 +92,10 @@ def capacity(site: Site) -> Iterator[Finding]:
             continue
         if profile.data_nvme_gb is None and pool.hardware not in unknown:
             unknown.add(pool.hardware)
-            yield _unknown_disk(site, index, pool)
+            own = pool.hardware in site.file.hardware
+            row = "cache-disk-of-own-profile-unknown" if own else "cache-disk-unknown"
+            place = ("hardware", pool.hardware) if own else ("pools", index, "hardware")
+            yield say(row, place, pool)
         elif profile.data_nvme_gb is not None:
             smallest = min(smallest or pool, pool, key=lambda each: _gigabytes(site, each))
     if smallest is not None:
@@ -104,13 +104,6 @@ def capacity(site: Site) -> Iterator[Finding]:
 
 def _gigabytes(site: Site, pool: Pool) -> int:
     return site.profile(pool).data_nvme_gb or 0
-
-
-def _unknown_disk(site: Site, index: int, pool: Pool) -> Finding:
-    own = pool.hardware in site.file.hardware
-    where = "" if own else " to the profile"
-    place = ("hardware", pool.hardware) if own else ("pools", index, "hardware")
-    return say("cache-disk-unknown", place, pool, where, key=own)
 
 
 def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:

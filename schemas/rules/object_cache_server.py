@@ -115,7 +115,7 @@ def data_path(site: Site) -> Iterator[Finding]:
     path = cache.data_path
     taken = taken_folder(path)
     if taken:
-        how = "holds" if _below(taken, path) else "lies in"
+        how = "holds" if below(taken, path) else "lies in"
         what = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
         yield say("data-path-of-system", ("cache", "data_path"), what)
     elif path in MOUNT_FOLDERS:
@@ -128,21 +128,21 @@ def config_path(site: Site) -> Iterator[Finding]:
     if cache is None:
         return
     folder = cache.server.config_path.rpartition("/")[0]
-    kernel = any(_below(folder, each) for each in _KERNEL_FOLDERS)
+    kernel = any(below(folder, each) for each in _KERNEL_FOLDERS)
     if folder.lstrip("/") in _IMAGE_FOLDERS or kernel:
         yield say("config-path-over-image", (*_SERVER, "config_path"), folder or "/")
     elif _touches(folder, cache.data_path):
         yield say("config-path-near-data", (*_SERVER, "config_path"), folder, cache)
 
 
-def _below(path: str, folder: str) -> bool:
+def below(path: str, folder: str) -> bool:
     """True if a path is a folder, or lies in it."""
     return f"{path}/".startswith(f"{folder}/")
 
 
 def _touches(path: str, folder: str) -> bool:
     """True if one of the two is the other, or lies in it."""
-    return _below(path, folder) or _below(folder, path)
+    return below(path, folder) or below(folder, path)
 
 
 def proxy_image(site: Site) -> Iterator[Finding]:

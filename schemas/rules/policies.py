@@ -8,7 +8,10 @@ definition (literals, comments).
 """
 
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path as FilePath
 
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule
@@ -26,33 +29,6 @@ LIVED_BY = {
     ("certificates.k8s.io", "certificatesigningrequests"),
 }  # fmt: skip
 """Group and name of what kubelets and the control plane write to work at all."""
-_IN_NO_NAMESPACE = {
-    "": "persistentvolumes",
-    "admissionregistration.k8s.io": "mutatingadmissionpolicies mutatingadmissionpolicybindings"
-    " mutatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings"
-    " validatingwebhookconfigurations",
-    "apiextensions.k8s.io": "customresourcedefinitions",
-    "apiregistration.k8s.io": "apiservices",
-    "certificates.k8s.io": "clustertrustbundles",
-    "flowcontrol.apiserver.k8s.io": "flowschemas prioritylevelconfigurations",
-    "kueue.x-k8s.io": "clusterqueues cohorts resourceflavors topologies workloadpriorityclasses",
-    "networking.k8s.io": "ingressclasses ipaddresses servicecidrs",
-    "nfd.k8s-sigs.io": "nodefeaturerules",
-    "node.k8s.io": "runtimeclasses",
-    "nodeops.k8s.preferred.jp": "nodedisruptionbudgets nodeoperationtemplates noderemediations"
-    " noderemediationtemplates",
-    "nvidia.com": "clusterpolicies nvidiadrivers",
-    "rbac.authorization.k8s.io": "clusterroles clusterrolebindings",
-    "remediation.medik8s.io": "nodehealthchecks",
-    "resource.k8s.io": "deviceclasses devicetaintrules resourceslices",
-    "schedule.k8s.everpeace.github.com": "clusterthrottles",
-    "scheduling.k8s.io": "priorityclasses",
-    "scheduling.volcano.sh": "queues",
-    "storage.k8s.io": "csidrivers storageclasses volumeattachments volumeattributesclasses",
-    "trainer.kubeflow.org": "clustertrainingruntimes",
-}
-"""By group the names of resources in no namespace, but for namespaces themselves: Kubernetes'
-(1.34, ``kubectl api-resources --namespaced=false``), and those of programs that sites run."""
 _STRING = re.compile(
     r"//[^\n]*|[rR]?('''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")",
@@ -101,7 +77,14 @@ def in_no_namespace(group: str, name: str) -> bool:
     """True if the objects of a resource are known to be in no namespace. A binding's
     namespaceSelector leaves none of these out (apiserver, pkg/admission/plugin/webhook/predicates/
     namespace/matcher.go); a Namespace it judges by its own labels."""
-    return name in _IN_NO_NAMESPACE.get(group, "").split()
+    return name in _in_no_namespace().get(group, ())
+
+
+@cache
+def _in_no_namespace() -> dict[str, list[str]]:
+    """By group the names of resources that are in no namespace."""
+    table = FilePath(__file__).parents[1] / "kubernetes" / "no_namespace.toml"
+    return tomllib.loads(table.read_text("utf-8"))
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:

@@ -23,6 +23,7 @@ from schemas.model.remediation import Detector
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
+from schemas.rules.object_cache_server import below
 from schemas.rules.pools import pools_once
 from schemas.rules.remediation import PLACE, own_checks
 from schemas.rules.texts import say
@@ -59,7 +60,7 @@ def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Findin
     ]
     if cache is None or not any(sizes):
         return
-    looked_at = [each for each in disks if each != "/" and _below(cache.data_path, each)]
+    looked_at = [each for each in disks if each != "/" and below(cache.data_path, each)]
     kept = sum(share(bucket.quota, site.cache_servers()) for bucket in cache.buckets)
     filled = min(kept, amount(cache.capacity))
     percent = floor(filled * 100 / (min(filter(None, sizes)) * 10**9 * FILLED_PERCENT / 100))
@@ -77,10 +78,6 @@ def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Findin
     quotas = (("cache", "buckets", index, "quota") for index in range(len(cache.buckets)))
     also = (("cache", "capacity"), *quotas)
     yield say("disk-full-by-design", place, percent, looked_at[-1], fix, also=also)
-
-
-def _below(path: str, folder: str) -> bool:
-    return f"{path}/".startswith(f"{folder}/")
 
 
 def xids(site: Site) -> Iterator[Finding]:

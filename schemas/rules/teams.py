@@ -4,7 +4,7 @@ Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of
 plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (space on disk).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
@@ -31,20 +31,17 @@ def priorities(site: Site) -> Iterator[Finding]:
     default = ""
     for index, priority in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
-        yield from _priority_name(place, priority.name, seen)
+        name = priority.name
+        if name in seen:
+            yield say("two-of-a-name", (*place, "name"), "PriorityClasses", name, "remove it")
+        if name.startswith(_SYSTEM_PRIORITIES):
+            yield say("priority-name-reserved", (*place, "name"), name, _SYSTEM_PRIORITIES)
         if priority.value in seen:
             yield say("priority-value-taken", (*place, "value"), priority, seen[priority.value])
         if priority.default and default:
             yield say("priority-second-default", (*place, "default"), priority, default)
         seen |= {priority.value: priority.name, priority.name: priority.name}
         default = default or (priority.name if priority.default else "")
-
-
-def _priority_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Finding]:
-    if name in seen:
-        yield say("two-of-a-name", (*place, "name"), "PriorityClasses", name, "remove it")
-    if name.startswith(_SYSTEM_PRIORITIES):
-        yield say("priority-name-reserved", (*place, "name"), name, _SYSTEM_PRIORITIES)
 
 
 def team_names(site: Site) -> Iterator[Finding]:
