@@ -265,6 +265,14 @@ def test_ranges_are_as_short_as_ipam_can_count_them() -> None:
         assert any(first <= int(ip_address(text)) <= last for first, last in spans)
 
 
+def test_the_first_block_of_a_zone_stays_when_its_last_host_goes() -> None:
+    """IPAM refuses ranges without an address that is in use."""
+    site = osaka()
+    fewer = replace(site, hosts=tuple(each for each in site.hosts if each.zone != "b"))
+    was, now = (bodies(each, "IPPool")["osaka-1-v6"]["spec"]["pools"] for each in (site, fewer))
+    assert now == was and {each["subnet"] for each in now} == {"2001:db8:a::/64", "2001:db8:b::/64"}
+
+
 def test_a_bmc_has_its_own_port_and_path() -> None:
     hosts = bodies(osaka(), "BareMetalHost")
     assert hosts["osaka-1-a-001"]["spec"]["bmc"]["address"] == (
