@@ -62,9 +62,10 @@ class HostSettings(Model):
     files: Annotated[list[HostFile], Field(max_length=50)] = []
     """Files that hosts have before they join."""
     before_join: Annotated[list[ShellLine], Field(max_length=50)] = []
-    """Lines of a shell that run as root after the files are there, once an installation."""
+    """Lines of a shell that run as root after the files are there, once an installation. One that
+    fails stops the join."""
     after_join: Annotated[list[ShellLine], Field(max_length=50)] = []
-    """Lines of a shell that run as root after the host has joined, or has failed to."""
+    """Lines of a shell that run as root after the host has joined, or kubeadm has failed."""
     kernel_arguments: Annotated[list[KernelArgument], Field(max_length=50)] = []
     """Arguments of the kernel; the host reboots once for them, before it joins."""
     sysctls: dict[Sysctl, SysctlValue] = Field(default={}, max_length=100)

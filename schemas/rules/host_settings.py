@@ -1,8 +1,8 @@
 """Rules on files, commands and kernel settings of hosts: nobody else writes them, and the host
 still joins. Who else writes what is in host_settings.toml.
 
-cloud-init puts all commands into one script for sh, which goes on after one that fails (cloud-init
-22.4 to 26.2, cc_runcmd, util.shellify).
+Each line has a shell of its own, so no line harms the next ones; one that is not whole fails on the
+first host, and is refused where it shows.
 """
 
 import re
@@ -21,9 +21,8 @@ from schemas.rules.scope import InPool
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
-_WORDS = re.compile(r"(?:^|[;&|({])\s*(?:(?:then|do|else|sudo|systemctl)\s+)*([a-z]+)")
-_OPEN = re.compile(r"(\\|&&|\|\|?|\b(then|do|else|in)|[({])\s*$|<<")
-_SHELL = re.compile(r"\s*set\s+[-+](o|[a-z]*[eunx])")
+_BETWEEN_WORDS = re.compile(r"[\s;&|(){}`'\"]+")
+_OPEN = re.compile(r"(\\|&&|\||\b(then|do|else|in)|[({])\s*$|<<")
 
 
 def host_file_content(site: Site) -> Iterator[Finding]:
@@ -56,7 +55,7 @@ def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
 
 def host_lists(site: Site) -> Iterator[Finding]:
     """No file or argument of the kernel that is somebody else's, none twice, and no line that ends
-    or swallows the join that comes after it."""
+    in the middle or restarts the host."""
     yield from _lists(site.file.host_settings, ("host_settings",))
     for number, pool in enumerate(site.file.pools):
         if pool.host_settings is not None:
@@ -99,13 +98,12 @@ def _line_fault(line: str) -> str:
     try:
         shlex.split(line, comments=True)
     except ValueError:
-        return "a quote in it does not end, so that the lines after it are no commands"
+        return "a quote in it does not end, so that no shell runs it"
     if _OPEN.search(line):
         return "it goes on in the next line, which is another command"
-    if _SHELL.match(line):
-        return "set changes the shell for all lines after it, and the host may never join"
-    words = (word for word in _WORDS.findall(line) if word in _TAKEN["words"])
-    return next((f"{word}: {_TAKEN['words'][word]}" for word in words), "")
+    words = [word.lstrip("-").rpartition("/")[2] for word in _BETWEEN_WORDS.split(line)]
+    found = (word for word in _TAKEN["words"] if f" {word} " in f" {' '.join(words)} ")
+    return next((f"{word}: {_TAKEN['words'][word]}" for word in found), "")
 
 
 def host_sysctls(at: InPool) -> Iterator[Finding]:
