@@ -57,8 +57,8 @@ def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
 
 
 def host_lists(site: Site) -> Iterator[Finding]:
-    """No file or argument of the kernel that is somebody else's, none twice, and no line that ends
-    in the middle or restarts the host."""
+    """No file or argument of the kernel that is somebody else's, no file twice, and no line
+    that ends in the middle or restarts the host."""
     taken = _TAKEN["arguments"] | (_TAKEN["arguments6"] if is_dual(site) else {})
     yield from _lists(site.file.host_settings, ("host_settings",), taken)
     for number, pool in enumerate(site.file.pools):
@@ -72,7 +72,7 @@ def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterat
     kernel = [(each, (*place, "kernel_arguments", n)) for n, each in enumerate(arguments)]
     seen: set[str] = set()
     for name, at in (*paths, *kernel):
-        if name in seen:
+        if name in seen and name.startswith("/"):  # the kernel reads arguments in their order
             yield Finding(Code.DUPLICATE_NAME, at, f"{name} stands twice", "remove one of them")
         seen.add(name)
         why = _owner(name) if name.startswith("/") else _argument_owner(name, taken)

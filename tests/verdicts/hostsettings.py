@@ -41,7 +41,8 @@ _HOST = {
     "a file with an owner": "files: [{path: /etc/a.conf, source: certificates/example-ca.pem, "
     'owner: "root:adm", permissions: "0640"}]',
     "commands": "before_join: [udevadm settle], after_join: [systemctl restart rsyslog]",
-    "arguments of the kernel": "kernel_arguments: [iommu=pt, hugepages=16]",
+    "arguments of the kernel": "kernel_arguments: [iommu=pt, hugepagesz=1G, hugepages=8, "
+    "hugepagesz=2M, hugepages=8]",
     "sysctls": "sysctls: {net.core.rmem_max: 268435456}",
     "modules": "modules: [nvidia_peermem]",
 }
