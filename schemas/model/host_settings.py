@@ -22,10 +22,10 @@ KernelArgument = Annotated[
 """An argument of the kernel, with its value."""
 Sysctl = Annotated[
     str,
-    Field(pattern=r"^[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}){1,7}$",
-          examples=["net.core.rmem_max"]),
+    Field(pattern=r"^[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}(/[0-9]{1,4})?){1,7}$",
+          examples=["net.core.rmem_max", "net.ipv4.conf.bond0/210.rp_filter"]),
 ]  # fmt: skip
-"""A setting of the kernel below /proc/sys, with dots."""
+"""A setting of the kernel below /proc/sys, with dots; / is the dot of a VLAN (sysctl.d(5))."""
 TEXT_OR_NUMBER = (
     BeforeValidator(lambda value: str(value) if type(value) is int else value),
     Field(json_schema_extra={"type": ["string", "integer"]}),
