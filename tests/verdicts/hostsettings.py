@@ -74,6 +74,8 @@ def _row(name: str, edit: Edit, expected: Expected, source: str, *base: Edit) ->
 _IN_PLACE = Expected(
     actions={"MachineDeployment/cpu": Action.CHANGED}, says=("in place: no machine is replaced",)
 )
+_EVICTS = f"{_SYNCED}; Kubernetes 1.34, pkg/controller/tainteviction"
+_BESIDE = "{key: example.com/a, value: x, effect: NoExecute}"
 _TAINT = "taints_in_place: [{key: example.com/a, value: x, effect: %s}]"
 
 ROWS = (
@@ -198,6 +200,19 @@ ROWS = (
         "a taint in place: NoExecute",
         _cpu(_TAINT % "NoExecute"),
         Expected({"cpu": Verdict(Impact.DRAIN, None, ANY)}, says=("evicts every pod",)),
-        f"{_SYNCED}; Kubernetes 1.34, pkg/controller/tainteviction",
+        _EVICTS,
+    ),
+    _row(
+        "a taint in place: NoExecute beside another",
+        site("tsukuba-1", _BESIDE, f"{_BESIDE}, {{key: example.com/b, effect: NoExecute}}"),
+        Expected({"cpu": Verdict(Impact.DRAIN, None, ANY)}, out={"": (24, 21)}),
+        _EVICTS,
+        _cpu(_TAINT % "NoExecute"),
+    ),
+    _row(
+        "a taint in place: NoExecute, and a roll",
+        _cpu(f"{_TAINT % 'NoExecute'}, kubelet: {{max_pods: 50}}"),
+        Expected(CPU, plans={("cpu", ""): (21, 2, 21)}, out={"": (24, 21)}),
+        f"{_EVICTS}; {MD_ROLLS}",
     ),
 )
