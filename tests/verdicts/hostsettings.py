@@ -41,8 +41,9 @@ _HOST = {
     "a file with an owner": "files: [{path: /etc/a.conf, source: certificates/example-ca.pem, "
     'owner: "root:adm", permissions: "0640"}]',
     "commands": "before_join: [udevadm settle], after_join: [systemctl restart rsyslog]",
-    "arguments of the kernel": "kernel_arguments: [iommu=pt, hugepages=16]",
-    "sysctls": "sysctls: {net.core.rmem_max: 268435456}",
+    "arguments of the kernel": "kernel_arguments: [iommu=pt, hugepagesz=1G, hugepages=8, "
+    "hugepagesz=2M, hugepages=8]",
+    "sysctls": "sysctls: {net.core.rmem_max: 268435456, net.ipv4.conf.bond0/210.rp_filter: 2}",
     "modules": "modules: [nvidia_peermem]",
 }
 _FILES = f"{_HOST['a file'][:-1]}, {_HOST['a file with an owner'][len('files: [') :]}".replace(
