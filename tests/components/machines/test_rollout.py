@@ -115,8 +115,13 @@ def test_the_time_to_start_is_never_shorter_than_a_re_image(minutes: int) -> Non
     assert pool.health_check.remedy is Remedy.REPLACE
     assert pool.health_check.node_startup_timeout_seconds is None
     firmware = Firmware(settings={"WorkloadProfile": "HPC"}, minutes=110)
-    for more, longer in {0: {}, 20: {"raid": []}, 130: {"raid": [], "firmware": firmware}}.items():
-        said = {"reimage_minutes": minutes, **longer}
+    cases: dict[int, dict[str, object]] = {
+        0: {},
+        20: {"raid": []},
+        130: {"raid": [], "firmware": firmware},
+    }
+    for more, longer in cases.items():
+        said: dict[str, object] = {"reimage_minutes": minutes, **longer}
         profile: HardwareProfile = site.profile(pool).model_copy(update=said)
         slow = replace(site, hardware={**site.hardware, pool.hardware: profile})
         assert startup_timeout(slow, pool) >= (minutes + more) * 60 + 600
