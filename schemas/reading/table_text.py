@@ -11,6 +11,8 @@ from schemas.model.problem import Problem
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of a table at most; 4,000 hosts take 400 kB."""
+_MOST_COLUMNS = 256
+"""Cells of a header at most; NICs and networks of a host take 1 each."""
 _AS_TEXT = "save it as UTF-8 text with commas between the cells (CSV UTF-8), without a mark"
 
 
@@ -63,7 +65,8 @@ def header_problems(line: str, file: str, columns: list[str], optional: list[str
     """Every problem of the line that names the columns."""
     names = line.split(",")
     whole = ",".join(columns)
-    if not set(names) & set(columns) or len(set(names) - {*optional}) > 2 * len(columns):
+    other = sum(name not in optional for name in names[:_MOST_COLUMNS])
+    if not {*names} & {*columns} or other > 2 * len(columns) or len(names) > _MOST_COLUMNS:
         code, column, message, fix = _no_header(line, columns)
         return [Problem(file, 1, column, code, "", shorten(line), message, fix)]
     problems = []

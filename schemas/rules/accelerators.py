@@ -11,10 +11,10 @@ from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
-from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.site_file import SiteFile
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import advise, say
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
@@ -33,10 +33,7 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
     """A site's own accelerator models are named apart from the catalogue's."""
     for name in file.accelerators.models if file.accelerators else ():
         if name in catalogue:
-            place = ("accelerators", "models", name)
-            message = f"the catalogue already has an accelerator model {name}"
-            fix = "give this one another name, so that every site means the same by it"
-            yield Finding(Code.DUPLICATE_NAME, place, message, fix, key=True)
+            yield say("accelerator-model-in-catalogue", ("accelerators", "models", name), name)
 
 
 def model_records(site: Site) -> Iterator[Finding]:
@@ -49,19 +46,14 @@ def model_records(site: Site) -> Iterator[Finding]:
             continue
         near = nearest(model, sorted(site.accelerators)) if place[0] == "hardware" else None
         missing = f"add {model} under accelerators.models"
-        message = f"there is no accelerator model {model}, which these hosts have"
-        fix = f"write {near}, or {missing}" if near else missing
-        yield Finding(Code.ACCELERATOR_UNKNOWN, place, message, fix)
+        advice = f"write {near}, or {missing}" if near else missing
+        yield say("accelerator-model-of-hosts-unknown", place, model, advice)
     for model in settings.names:
         if model not in site.accelerators:
-            near = nearest(model, sorted(site.accelerators))
-            yield Finding(
-                Code.ACCELERATOR_UNKNOWN,
-                ("accelerators", "names", model),
-                f"there is no accelerator model {model}",
-                f"write {near}" if near else "remove it, or add it under accelerators.models",
-                key=True,
-            )
+            otherwise = "remove it, or add it under accelerators.models"
+            advice = advise(model, sorted(site.accelerators), otherwise)
+            place = ("accelerators", "names", model)
+            yield say("accelerator-name-unknown", place, model, advice)
 
 
 def prefix(site: Site) -> Iterator[Finding]:
@@ -69,15 +61,12 @@ def prefix(site: Site) -> Iterator[Finding]:
     settings = site.file.accelerators
     if settings is None:
         return
-    domain = settings.prefix
     place = ("accelerators", "prefix")
-    fix = "write a domain of your own, such as that of the site's users"
-    kept = reserved_domain_reason(domain)
+    kept = reserved_domain_reason(settings.prefix)
     if kept:
-        yield Finding(Code.RESERVED_NAME, place, kept, fix)
-    elif f".{domain}".endswith(f".{_NVIDIA}"):
-        message = f"resources in {_NVIDIA} are named by others"
-        yield Finding(Code.RESOURCE_CLASH, place, message, fix)
+        yield say("accelerator-prefix-reserved", place, kept)
+    elif f".{settings.prefix}".endswith(f".{_NVIDIA}"):
+        yield say("accelerator-prefix-of-nvidia", place, _NVIDIA)
 
 
 def resources(site: Site) -> Iterator[Finding]:
@@ -95,9 +84,7 @@ def resources(site: Site) -> Iterator[Finding]:
         other = taken.get(mine) or (None if own else meaning.get(mine))
         if other:
             place, key = _name_place(settings, each)
-            message = f"{mine} would mean {each.model}, and it means {other}"
-            fix = f"give {each.model} another name under accelerators.names"
-            yield Finding(Code.RESOURCE_CLASH, place, message, fix, key=key)
+            yield say("accelerator-resource-taken", place, mine, each, other, key=key)
         taken.setdefault(mine, each.model)
 
 
@@ -118,19 +105,12 @@ def images(site: Site) -> Iterator[Finding]:
         for field, part, program in programs:
             name = f"{each.record.vendor}-{part}"
             if program and program.image is None and name not in there:
-                yield _without_image(settings, each, field, name)
+                own = each.model in settings.models
+                row = "accelerator-image-of-site-missing" if own else "accelerator-image-missing"
+                place = ("accelerators", "models", each.model, field) if own else each.place
+                yield say(row, place, field, each, name)
     if settings.gpu_operator and OPERATOR_IMAGE not in there and operated_models(site):
-        message = f"release {site.release.release} has no image {OPERATOR_IMAGE}"
-        fix = "add it to the release, or name a release that has it"
-        yield Finding(Code.IMAGE_UNKNOWN, OPERATOR, message, fix)
-
-
-def _without_image(settings: AcceleratorSettings, each: Served, field: str, name: str) -> Finding:
-    own = each.model in settings.models
-    place = ("accelerators", "models", each.model, field) if own else each.place
-    fix = f"write image: in {field}" if own else f"add the image {name} to the release"
-    message = f"nothing says which {field} {each.model} has: the release has no image {name}"
-    return Finding(Code.IMAGE_UNKNOWN, place, message, fix)
+        yield say("gpu-operator-image-missing", OPERATOR, site, OPERATOR_IMAGE)
 
 
 def _places(site: Site) -> dict[str, Path]:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import Program
-from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import say
 
 _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
 """Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
@@ -20,9 +20,7 @@ def program_settings(site: Site) -> Iterator[Finding]:
         place: Path = ("accelerators", "models", name)
         resource = model.plugin.resource
         if reserved_domain_reason(resource.partition("/")[0]):
-            said = f"kubelets take no resource {resource} from a plugin"
-            fix = "write the resource that the plugin advertises, below the maker's domain"
-            yield Finding(Code.RESERVED_NAME, (*place, "plugin", "resource"), said, fix)
+            yield say("plugin-resource-reserved", (*place, "plugin", "resource"), resource)
         yield from _of_program((*place, "plugin"), model.plugin)
         if model.exporter is not None:
             yield from _of_program((*place, "exporter"), model.exporter)
@@ -31,5 +29,4 @@ def program_settings(site: Site) -> Iterator[Finding]:
 def _of_program(place: Path, program: Program) -> Iterator[Finding]:
     for index, path in enumerate(program.host_paths):
         if path in program.host_paths[:index] or path in _MOUNTED:
-            said = f"{path} is mounted already"
-            yield Finding(Code.DUPLICATE_NAME, (*place, "host_paths", index), said, "remove it")
+            yield say("host-path-mounted", (*place, "host_paths", index), path)

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, uses_dra
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.primitives import minor
 from schemas.model.vocabulary import BackendKind, ModelBy
 from schemas.rules.accelerators import (
@@ -23,6 +22,7 @@ from schemas.rules.accelerators import (
     served_models,
 )
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import say
 
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""
@@ -45,9 +45,7 @@ def ways(site: Site) -> Iterator[Finding]:
         each.model for each in served_models(site) if by_dra and _lacks_allocator(site, each)
     ]
     if lacking:
-        message = f"{', '.join(lacking)} has no DRA driver, and its plugin's resource another name"
-        fix = "write admission, or dra: in the model where it has one"
-        yield Finding(Code.ACCELERATOR_UNSERVED, ("accelerators", "model_by"), message, fix)
+        yield say("model-without-dra", ("accelerators", "model_by"), ", ".join(lacking))
     if by_dra or (not lacking and all_known(site) and completed_models(site)):
         yield from _too_old(site, by_dra=by_dra)
 
@@ -66,9 +64,7 @@ def expressions(site: Site) -> Iterator[Finding]:
             found = _BARE.search(text)
             if found:
                 place = ("accelerators", "models", name, "dra", "expressions", index)
-                message = f"a device without {found[1]} would keep all pods of {name} waiting"
-                fix = f"read it as .?{found[1]}.orValue(…), with what stands for none"
-                yield Finding(Code.ACCELERATOR_UNSERVED, place, message, fix)
+                yield say("expression-needs-attribute", place, found, name)
 
 
 def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
@@ -84,9 +80,7 @@ def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
                 else "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
             )
             other = "model_by: admission" if by_dra else "no accelerators"
-            message = f"in Kubernetes {version} {said}"
-            fix = f"write a version from v1.{oldest} on, or {other}"
-            yield Finding(Code.ACCELERATOR_UNSERVED, ("cluster", field), message, fix)
+            yield say("model-by-too-new", ("cluster", field), version, said, oldest, other)
 
 
 def volcano(site: Site) -> Iterator[Finding]:
@@ -101,9 +95,7 @@ def volcano(site: Site) -> Iterator[Finding]:
         mine = [each for each in models if each in absent]
         if backend.kind is BackendKind.VOLCANO and mine:
             place = ("scheduling", "backends", index, "kind")
-            message = f"Volcano would look for {site.resource(mine[0])} on nodes, and none has it"
-            fix = "choose another backend for these pools"
-            yield Finding(Code.ACCELERATOR_UNSERVED, place, message, fix)
+            yield say("volcano-without-resource", place, site.resource(mine[0]))
 
 
 def _on_nodes(site: Site, each: Served) -> bool:
@@ -119,23 +111,17 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
         return
     mine = operated_models(site)
     if not mine:
-        message = "no pool has accelerators of NVIDIA"
-        yield Finding(Code.ACCELERATOR_UNSERVED, OPERATOR, message, "remove gpu_operator")
+        yield say("gpu-operator-without-pools", OPERATOR)
         return
-    yield from _operator_version(site)
+    reference = site.release.images.get(OPERATOR_IMAGE, "")
+    tag, series = reference.partition("@")[0].rpartition(":")[2], OPERATOR_SERIES.rstrip(".")
+    if tag and not tag.startswith(OPERATOR_SERIES):
+        yield say("gpu-operator-version-unknown", OPERATOR, site, tag, series)
     for each in mine:
         if settings.gpu_operator.drivers and each.record.driver is None:
-            message = f"nothing says which driver {each.model} needs"
-            fix = "write driver: in the model, or drivers: false where the OS image brings one"
-            yield Finding(Code.ACCELERATOR_UNSERVED, OPERATOR, message, fix)
+            yield say("driver-missing", OPERATOR, each)
     if settings.model_by is ModelBy.DRA and settings.gpu_operator.max_parallel_upgrades:
-        yield Finding(
-            Code.ACCELERATOR_UNSERVED,
-            (*OPERATOR, "max_parallel_upgrades"),
-            "the operator would not find the pods that hold devices by DRA, and would stop at its "
-            "first host",
-            "write 0",
-        )
+        yield say("parallel-upgrades-with-dra", (*OPERATOR, "max_parallel_upgrades"))
 
 
 def operator_resources(site: Site) -> Iterator[Finding]:
@@ -148,22 +134,11 @@ def operator_resources(site: Site) -> Iterator[Finding]:
         own, plugin = each.model in settings.models, each.record.plugin
         at: Path = ("accelerators", "models", each.model, "plugin")
         if plugin.resource != OPERATOR_RESOURCE:
-            yield Finding(
-                Code.ACCELERATOR_UNSERVED,
-                (*at, "resource") if own else OPERATOR,
-                f"the GPU operator makes {each.model} {OPERATOR_RESOURCE}, and nothing makes it "
-                f"{plugin.resource}",
-                f"write {OPERATOR_RESOURCE}, or remove gpu_operator",
-            )
+            place = (*at, "resource") if own else OPERATOR
+            yield say("operator-resource-differs", place, each, OPERATOR_RESOURCE, plugin)
         for field in _OF_ITS_PROGRAM if own else ():
             if field in plugin.model_fields_set:
-                yield Finding(
-                    Code.ACCELERATOR_UNSERVED,
-                    (*at, field),
-                    f"the GPU operator runs its own device plugin for {each.model}, not this one",
-                    f"remove {field}, or gpu_operator",
-                    key=True,
-                )
+                yield say("operator-runs-own-plugin", (*at, field), each, field)
 
 
 def operator_runtime(site: Site) -> Iterator[Finding]:
@@ -180,23 +155,6 @@ def operator_runtime(site: Site) -> Iterator[Finding]:
         if runtime == common:
             continue
         own = each.model in settings.models
-        yield Finding(
-            Code.ACCELERATOR_UNSERVED,
-            ("accelerators", "models", each.model, "runtime_class") if own else OPERATOR,
-            f"the GPU operator makes one container runtime: {first.model} has {common}, and "
-            f"{each.model} {runtime}",
-            f"write {common}" if own else "write the same in every model of NVIDIA",
-        )
-
-
-def _operator_version(site: Site) -> Iterator[Finding]:
-    reference = site.release.images.get(OPERATOR_IMAGE, "")
-    tag = reference.partition("@")[0].rpartition(":")[2]
-    if tag and not tag.startswith(OPERATOR_SERIES):
-        yield Finding(
-            Code.ACCELERATOR_UNSERVED,
-            OPERATOR,
-            f"release {site.release.release} has the GPU operator {tag}, and these objects are "
-            f"for {OPERATOR_SERIES.rstrip('.')}",
-            "name a release with that operator, or remove gpu_operator",
-        )
+        place = ("accelerators", "models", each.model, "runtime_class") if own else OPERATOR
+        what = common if own else "the same in every model of NVIDIA"
+        yield say("operator-runtime-differs", place, first, common, each, runtime, what)

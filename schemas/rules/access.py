@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
 from schemas.rules.teams import teams_of
+from schemas.rules.texts import say
 
 
 def people(site: Site) -> Iterator[Finding]:
@@ -14,12 +14,9 @@ def people(site: Site) -> Iterator[Finding]:
     for place, names in _lists(site):
         for index, name in enumerate(names):
             if name in names[:index]:
-                message = f"{name} is named twice"
-                yield Finding(Code.DUPLICATE_NAME, (*place, index), message, "remove one of them")
+                yield say("access-name-twice", (*place, index), name)
             if prefixes and not name.startswith(prefixes):
-                message = f"no issuer of cluster.authentication gives the name {name}"
-                fix = f"write {prefixes[0]}{name}"
-                yield Finding(Code.IDENTITY_UNKNOWN, (*place, index), message, fix)
+                yield say("access-name-without-issuer", (*place, index), name, prefixes)
 
 
 def _lists(site: Site) -> Iterator[tuple[Path, list[str]]]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.rules.finding import Finding
 from schemas.rules.object_cache_server import MOUNT_FOLDERS, taken_folder
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 
 def profiles(site: Site) -> Iterator[Finding]:
@@ -17,14 +17,12 @@ def profiles(site: Site) -> Iterator[Finding]:
             continue
         place = ("hardware", name, "data_disks")
         if bool(disks.devices) is (disks.count is not None):
-            message = "data_disks says " + ("both count and devices" if disks.count else "nothing")
-            fix = "write count for all NVMe disks but the root disk, or devices"
-            yield Finding(Code.INVALID_VALUE, place, message, fix)
+            what = "both count and devices" if disks.count else "nothing"
+            yield say("data-disks-unclear", place, what)
         for index, device in enumerate(disks.devices):
             at = (*place, "devices", index)
             if device == profile.root_disk.device_name:
-                message = f"{device} is the disk of the operating system, which would be wiped"
-                yield Finding(Code.INVALID_VALUE, at, message, "write another disk")
+                yield say("data-disk-is-root-disk", at, device)
 
 
 def file_systems(at: InPool) -> Iterator[Finding]:
@@ -36,26 +34,15 @@ def file_systems(at: InPool) -> Iterator[Finding]:
         return
     profile = site.hardware.get(pool.hardware)
     if profile and profile.data_disks is None:
-        yield Finding(
-            Code.MISSING_FIELD,
-            at.path("hardware"),
-            f"nothing says which disks of {pool.hardware} become {made.mount} of its hosts",
-            "add data_disks to the profile, or give the pool a first_boot without data_disks",
-        )
+        yield say("data-disks-missing", at.path("hardware"), pool, made)
     folder = made.mount if made.mount in MOUNT_FOLDERS else taken_folder(made.mount)
     if folder:
-        message = f"a disk at {made.mount} would hide what hosts have in {folder}"
-        fix = "write /srv/nvme, or another folder for the data alone"
-        yield Finding(Code.RESERVED_NAME, (*place, "data_disks", "mount"), message, fix)
+        yield say("data-disks-mount-reserved", (*place, "data_disks", "mount"), made, folder)
     cache = site.file.cache
     if cache is None or pool not in site.cache_pools():
         return
     mount, _, folder = cache.data_path.rpartition("/")
     if mount != made.mount:
-        message = f"{cache.data_path} is not a folder of the data disks at {made.mount}"
-        fix = f"write {made.mount}/cache"
-        yield Finding(Code.INVALID_VALUE, ("cache", "data_path"), message, fix)
+        yield say("cache-beside-data-disks", ("cache", "data_path"), cache, made)
     elif made.folders.get(folder) != cache.server.user:
-        message = f"no folder {folder} of user {cache.server.user} is made for the cache's objects"
-        fix = f"add folders: {{{folder}: {cache.server.user}}}"
-        yield Finding(Code.INVALID_VALUE, (*place, "data_disks"), message, fix)
+        yield say("cache-folder-missing", (*place, "data_disks"), folder, cache)

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.rules.finding import Finding, HostCell
+from schemas.rules.texts import advise, say
 
 UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""
@@ -14,23 +13,21 @@ UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 def host_pools(site: Site) -> Iterator[Finding]:
     """Each host names a pool that the site has."""
     known = [pool.name for pool in site.file.pools]
-    yield from _strangers(site, "pool", Code.UNKNOWN_POOL, known)
+    yield from _strangers(site, "pool", known)
 
 
 def host_zones(site: Site) -> Iterator[Finding]:
     """Each host names a zone that the site has."""
     known = [zone.name for zone in site.file.zones]
-    yield from _strangers(site, "zone", Code.UNKNOWN_ZONE, known)
+    yield from _strangers(site, "zone", known)
 
 
-def _strangers(site: Site, column: str, code: Code, known: list[str]) -> Iterator[Finding]:
+def _strangers(site: Site, column: str, known: list[str]) -> Iterator[Finding]:
     strange = set(site.cells(column)).difference(known, ("",))
     for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
         if value in strange:
-            near = nearest(value, known)
-            fix = f"write {near}" if near else f"write one of {', '.join(known)}, or add it"
-            place = HostCell(host.line, column)
-            yield Finding(code, place, f"there is no {column} {value} in the site", fix)
+            advice = advise(value, known, f"write one of {', '.join(known)}, or add it")
+            yield say(f"{column}-of-host-unknown", HostCell(host.line, column), value, advice)
 
 
 def host_duplicates(site: Site) -> Iterator[Finding]:
@@ -46,6 +43,4 @@ def host_duplicates(site: Site) -> Iterator[Finding]:
         for host, value in zip(hosts, site.cells(column), strict=True):
             line = first.setdefault(value, host.line)
             if value and line != host.line:
-                message = f"{column} {value} is already that of the host on line {line}"
-                fix = f"write the {column} that this host really has, or remove one of the lines"
-                yield Finding(Code.HOST_DUPLICATE, HostCell(host.line, column), message, fix)
+                yield say("host-value-twice", HostCell(host.line, column), column, value, line)

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.vocabulary import ReceiverKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.remediation import has_remediator
+from schemas.rules.texts import advise, say
 
 _PLACE: Path = ("monitoring",)
 _ROUTES = ("critical", "warning")
@@ -27,37 +26,21 @@ def receivers(site: Site) -> Iterator[Finding]:
     monitoring = site.file.monitoring
     if monitoring is None:
         if _PLACE[0] in site.file.model_fields_set:
-            message, fix = (
-                "an empty section notifies nobody",
-                "add receivers: and routes:, or remove it",
-            )
-            yield Finding(Code.ALERT_MEANINGLESS, _PLACE, message, fix, key=True)
+            yield say("monitoring-empty", _PLACE)
         return
     used = {monitoring.routes.critical, monitoring.routes.warning}
     seen: set[str] = set()
     for index, receiver in enumerate(monitoring.receivers):
         place = (*_PLACE, "receivers", index)
         if receiver.name in seen:
-            message = f"there are two receivers named {receiver.name}"
-            fix = "give this one another name, or remove it"
-            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+            yield say("two-of-a-name", (*place, "name"), "receivers", receiver.name, "remove it")
         elif receiver.name not in used:
-            message = f"no route leads to {receiver.name}, which never gets an alert"
-            fix = "name it in routes, or remove it"
-            yield Finding(Code.ALERT_MEANINGLESS, (*place, "name"), message, fix)
+            yield say("receiver-unused", (*place, "name"), receiver)
         seen.add(receiver.name)
         if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
-            message = f"a receiver of kind {receiver.kind.value} has no channel"
-            fix = "remove it, or write kind: slack"
-            at = (*place, "channel")
-            yield Finding(Code.ALERT_MEANINGLESS, at, message, fix, key=True)
-        yield from _secret_key((*place, "key"), receiver.key)
-
-
-def _secret_key(place: Path, key: str) -> Iterator[Finding]:
-    if key == "." or key.startswith(".."):
-        message = f"{key} is no key that a Secret can have"
-        yield Finding(Code.INVALID_VALUE, place, message, "name a key, such as url")
+            yield say("receiver-channel-unused", (*place, "channel"), receiver)
+        if receiver.key == "." or receiver.key.startswith(".."):
+            yield say("receiver-key-unfit", (*place, "key"), receiver.key)
 
 
 def routes(site: Site) -> Iterator[Finding]:
@@ -69,10 +52,8 @@ def routes(site: Site) -> Iterator[Finding]:
     for severity in _ROUTES:
         name = getattr(monitoring.routes, severity)
         if name not in known:
-            near = nearest(name, known)
-            fix = f"write {near}" if near else f"write one of {', '.join(known)}"
-            place = (*_PLACE, "routes", severity)
-            yield Finding(Code.UNKNOWN_RECEIVER, place, f"there is no receiver {name}", fix[:200])
+            advice = advise(name, known)[:200]
+            yield say("receiver-unknown", (*_PLACE, "routes", severity), name, advice)
 
 
 def monitoring_labels(site: Site) -> Iterator[Finding]:
@@ -81,18 +62,13 @@ def monitoring_labels(site: Site) -> Iterator[Finding]:
     if monitoring is None:
         return
     if monitoring.labels and not monitoring.prometheus_operator:
-        message = "without the Prometheus operator nothing is chosen by labels"
-        fix = "remove it, or write prometheus_operator: true where the operator runs"
-        place: Path = (*_PLACE, "labels")
-        yield Finding(Code.ALERT_MEANINGLESS, place, message, fix, key=True)
+        yield say("labels-without-operator", (*_PLACE, "labels"))
     named = [((*_PLACE, "labels", key), key, True) for key in monitoring.labels]
     if monitoring.dashboards_label:
         named.append(((*_PLACE, "dashboards_label"), monitoring.dashboards_label, False))
     for place, key, is_key in named:
         if is_own(key) or key == "app.kubernetes.io/managed-by":
-            message = f"Foresite itself puts {key} on its objects"
-            fix = "choose objects by another label, or by this one as it is"
-            yield Finding(Code.LABEL_RESERVED, place, message, fix, key=is_key)
+            yield say("label-of-foresite", place, key, key=is_key)
 
 
 def thresholds_used(site: Site) -> Iterator[Finding]:
@@ -102,18 +78,14 @@ def thresholds_used(site: Site) -> Iterator[Finding]:
         return
     backends = site.file.scheduling.backends if site.file.scheduling else []
     gangs = any(each.scheduler is not None and each.scheduler.gang for each in backends)
+    cached = (site.file.cache is not None, "the site has no cache")
     there = {
         "gang_minutes": (gangs, "no scheduler of the site has gangs"),
         "repair_minutes": (has_remediator(site), "the site has no remediator"),
-        "cache_hit_percent": (site.file.cache is not None, "the site has no cache"),
-        "cache_error_percent": (site.file.cache is not None, "the site has no cache"),
-        "cache_imbalance": (site.file.cache is not None, "the site has no cache"),
-    }
+    } | dict.fromkeys(("cache_hit_percent", "cache_error_percent", "cache_imbalance"), cached)
     for name, (used, why) in there.items():
         if not used and name in monitoring.thresholds.model_fields_set:
-            message = f"{why}, so {name} has no effect"
-            place = (*_PLACE, "thresholds", name)
-            yield Finding(Code.ALERT_MEANINGLESS, place, message, "remove it", key=True)
+            yield say("threshold-unused", (*_PLACE, "thresholds", name), why, name)
 
 
 def repair_alert(site: Site) -> Iterator[Finding]:
@@ -127,12 +99,8 @@ def repair_alert(site: Site) -> Iterator[Finding]:
         return
     written = "repair_minutes" in monitoring.thresholds.model_fields_set
     place: Path = ("remediation", "reboot", "timeout_seconds")
-    message = (
-        f"a reboot may take {takes} seconds and a drain some minutes; the alert comes after "
-        f"{monitoring.thresholds.repair_minutes} minutes"
-    )
     fix = f"add repair_minutes: {needed} to monitoring.thresholds, or lower this"
     if written:
         place = (*_PLACE, "thresholds", "repair_minutes")
         fix = f"write {needed} or more, or lower remediation.reboot.timeout_seconds"
-    yield Finding(Code.ALERT_MEANINGLESS, place, message, fix)
+    yield say("repair-alert-too-early", place, takes, monitoring, fix)

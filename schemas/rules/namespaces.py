@@ -7,16 +7,19 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from pydantic import BaseModel
+
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
 from schemas.model.vocabulary import BackendKind, RemediatorKind
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import say
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
 OWN = ("accelerators", "network-devices", "disruption-recorder", ETCD_SNAPSHOTS)
 """Namespaces in which Foresite itself puts programs, on whatever site needs them."""
+_BROUGHT = ("medik8s", "Prometheus and Alertmanager")
 
 
 class _Named(NamedTuple):
@@ -43,73 +46,41 @@ def one_owner(site: Site) -> Iterator[Finding]:
         elif other is each or (other.brought and each.brought):
             continue
         elif other.team and other.owner == each.owner:
-            message = f"namespace {each.name} is there twice"
-            yield Finding(Code.DUPLICATE_NAME, each.place, message, "remove one of the two")
+            yield say("listed-twice", each.place, f"namespace {each.name}")
         elif other.team:
-            message = f"namespace {each.name} belongs to {other.owner} already"
-            fix = "give this team a namespace of its own, or join the two teams"
-            yield Finding(Code.TEAM_CLASH, each.place, message, fix)
+            yield say("namespace-of-other-team", each.place, each, other)
         else:
             yield _reserved_name(each, other.owner)
 
 
 def _reserved_name(each: _Named, owner: str) -> Finding:
-    return Finding(
-        Code.RESERVED_NAME,
-        each.place,
-        f"{each.name} is the namespace of {owner}",
-        f"choose one for {each.owner} alone: whoever may make pods there could use its rights",
-    )
+    return say("namespace-reserved", each.place, each, owner)
 
 
 def _programs(site: Site) -> Iterator[_Named]:
     """The namespaces of programs that the site has or may get."""
-    devices, settings = site.file.network_devices, site.file.accelerators
-    place: Path = ("network_devices", "operator_namespace")
-    written = place[1] in devices.model_fields_set
-    owner = "the SR-IOV network operator"
-    yield _Named(devices.operator_namespace, place, owner, written=written)
-    operator = settings.gpu_operator if settings else None
-    if operator is not None:
-        place = ("accelerators", "gpu_operator", "namespace")
-        written = "namespace" in operator.model_fields_set
-        yield _Named(operator.namespace, place, "the GPU operator", written=written)
-    scheduling = site.file.scheduling
+    file = site.file
+    scheduling, remediation, accelerators = file.scheduling, file.remediation, file.accelerators
     backends = scheduling.backends if scheduling else []
-    if scheduling and any(each.kind is BackendKind.KUBE_SCHEDULER for each in backends):
-        written = "namespace" in scheduling.model_fields_set
-        place = ("scheduling", "namespace")
-        yield _Named(scheduling.namespace, place, "the schedulers", written=written)
-    cache = site.file.cache
-    if cache is not None:
-        place = ("cache", "namespace")
-        written = place[1] in cache.model_fields_set
-        yield _Named(cache.namespace, place, "the object cache", written=written)
-    yield from _watching(site)
-
-
-def _watching(site: Site) -> Iterator[_Named]:
-    """The namespaces of what finds and repairs faults, and of what watches the site."""
-    remediation, monitoring = site.file.remediation, site.file.monitoring
-    if remediation is not None:
-        place: Path = ("remediation", "namespace")
-        written = place[1] in remediation.model_fields_set
-        yield _Named(remediation.namespace, place, "fault remediation", written=written)
-        medik8s = remediation.medik8s
-        if any(remediator.kind is RemediatorKind.MEDIK8S for remediator in remediation.healers):
-            place = ("remediation", "medik8s", "namespace")
-            written = "namespace" in medik8s.model_fields_set
-            yield _Named(medik8s.namespace, place, "medik8s", written=written, brought=True)
-    if monitoring is not None:
-        place = ("monitoring", "namespace")
-        written = place[1] in monitoring.model_fields_set
-        yield _Named(
-            monitoring.namespace,
-            place,
-            "Prometheus and Alertmanager",
-            written=written,
-            brought=True,
-        )
+    runs_schedulers = any(each.kind is BackendKind.KUBE_SCHEDULER for each in backends)
+    medik8s, repairs = (remediation.medik8s, remediation.healers) if remediation else (None, [])
+    runs_medik8s = any(each.kind is RemediatorKind.MEDIK8S for each in repairs)
+    gpu_operator = accelerators.gpu_operator if accelerators else None
+    devices, gpus = ("network_devices", "operator_namespace"), ("accelerators", "gpu_operator")
+    holders: tuple[tuple[BaseModel | None, Path, str], ...] = (
+        (file.network_devices, devices, "the SR-IOV network operator"),
+        (gpu_operator, (*gpus, "namespace"), "the GPU operator"),
+        (scheduling if runs_schedulers else None, ("scheduling", "namespace"), "the schedulers"),
+        (file.cache, ("cache", "namespace"), "the object cache"),
+        (remediation, ("remediation", "namespace"), "fault remediation"),
+        (medik8s if runs_medik8s else None, ("remediation", "medik8s", "namespace"), "medik8s"),
+        (file.monitoring, ("monitoring", "namespace"), "Prometheus and Alertmanager"),
+    )
+    for holder, place, owner in holders:
+        if holder is not None:
+            field = str(place[-1])
+            written, brought = field in holder.model_fields_set, owner in _BROUGHT
+            yield _Named(getattr(holder, field), place, owner, written, brought=brought)
 
 
 def _teams(site: Site) -> Iterator[_Named]:

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
-from schemas.model.codes import Code
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 from schemas.rules.finding import Finding, Path
 from schemas.rules.networks import parse_network, site_networks
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
 LARGEST_INFINIBAND_MTU = 4092
@@ -33,9 +33,7 @@ def device_names(at: InPool) -> Iterator[Finding]:
             for name in names:
                 if name in seen:
                     place = at.path("network_devices", field, number, "name")
-                    message = f"two resources of the pool are named {name}"
-                    fix = "give this one another name"
-                    yield Finding(Code.DUPLICATE_NAME, place, message, fix)
+                    yield say("device-resource-twice", place, name)
             seen.update(names)
 
 
@@ -59,49 +57,41 @@ def _twice(place: Path, resource: Rdma | Sriov, owners: dict[str, str]) -> Itera
         owner = owners.setdefault(interface, resource.name)
         if owner != resource.name or interface in resource.interfaces[:index]:
             whose = "this resource" if owner == resource.name else f"the resource {owner}"
-            message = f"{interface} is already an interface of {whose}"
-            at = (*place, "interfaces", index)
-            yield Finding(Code.NETWORK_DEVICE_CLASH, at, message, "remove it in one of the places")
+            yield say("interface-taken", (*place, "interfaces", index), interface, whose)
 
 
 def functions(at: InPool) -> Iterator[Finding]:
     """The settings of virtual functions are possible for the device."""
     by_plugin = at.site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
     for number, sriov in enumerate(at.pool.network_devices.sriov):
-        for field, message, fix in (*_impossible(sriov), *(_undone(sriov) if by_plugin else ())):
+        for field, row in (*_impossible(sriov), *(_undone(sriov) if by_plugin else ())):
             place = at.path("network_devices", "sriov", number, field)
-            yield Finding(Code.NETWORK_DEVICE_UNSUPPORTED, place, message, fix)
+            yield say(row, place, field, sriov.mtu, LARGEST_INFINIBAND_MTU)
 
 
-def _impossible(sriov: Sriov) -> Iterator[tuple[str, str, str]]:
-    """Field, what is wrong with it, and what to write instead."""
+def _impossible(sriov: Sriov) -> Iterator[tuple[str, str]]:
+    """Field, and its fault."""
     bare = sriov.driver is VirtualFunctionDriver.VFIO_PCI
     if sriov.link is LinkType.INFINIBAND:
         if bare:
-            yield "driver", "functions on InfiniBand carry RDMA, bare devices do not", "remove it"
+            yield "driver", "infiniband-of-bare-devices"
         elif not sriov.rdma:
-            why = "functions on InfiniBand carry RDMA: the operator sets it where it is not written"
-            yield "link", why, "write rdma: true beside it"
+            yield "link", "infiniband-without-rdma"
         if sriov.vlan is not None:
-            why = "InfiniBand has no VLANs; its partitions are the subnet manager's"
-            yield "vlan", why, "remove it"
+            yield "vlan", "infiniband-with-vlan"
         if sriov.mtu is not None and sriov.mtu > LARGEST_INFINIBAND_MTU:
-            why = f"mtu: {sriov.mtu} is more than a packet of InfiniBand holds"
-            yield "mtu", why, f"write {LARGEST_INFINIBAND_MTU} or less"
+            yield "mtu", "infiniband-mtu-too-large"
     elif bare and sriov.rdma:
-        why = "RDMA needs the kernel's driver of a function, and vfio-pci takes its place"
-        yield "driver", why, "remove it, or rdma"
+        yield "driver", "rdma-of-bare-devices"
     if bare and sriov.addresses is not None:
-        why = "a bare device has no interface that could have an address"
-        yield "addresses", why, "remove it"
+        yield "addresses", "addresses-of-bare-devices"
 
 
-def _undone(sriov: Sriov) -> Iterator[tuple[str, str, str]]:
+def _undone(sriov: Sriov) -> Iterator[tuple[str, str]]:
     """The settings that only the operator carries out."""
     for field in ("mtu", "vlan", "addresses"):
         if getattr(sriov, field) is not None:
-            why = f"{field} is the operator's to set, and sriov_by: device-plugin leaves it out"
-            yield field, why, "remove it: the OS image and your network attachments say it"
+            yield field, "function-setting-of-operator"
 
 
 def device_images(at: InPool) -> Iterator[Finding]:
@@ -112,18 +102,14 @@ def device_images(at: InPool) -> Iterator[Finding]:
     for field, image, resources in wanted:
         runs = bool(resources) and (field == "rdma" or by_plugin)
         if runs and image not in site.release.images:
-            place = at.path("network_devices", field)
-            message = f"release {site.release.release} has no image {image}"
-            fix = f"choose a release that has it, or add images.{image} to this one"
-            yield Finding(Code.IMAGE_UNKNOWN, place, message, fix, key=True)
+            yield say("device-image-missing", at.path("network_devices", field), site, image)
 
 
 def prefix(site: Site) -> Iterator[Finding]:
     """SR-IOV resources have no domain of Kubernetes' own, nor one that quotas are written with."""
     kept = reserved_domain_reason(site.file.network_devices.prefix)
     if kept:
-        place = ("network_devices", "prefix")
-        yield Finding(Code.RESERVED_NAME, place, kept, "write a domain of your own")
+        yield say("sriov-prefix-reserved", ("network_devices", "prefix"), kept)
 
 
 def device_resources(site: Site) -> Iterator[Finding]:
@@ -140,9 +126,7 @@ def device_resources(site: Site) -> Iterator[Finding]:
     for place, sriov in _sriov_resources(site):
         owner = taken.get(f"{domain}/{sriov.name}")
         if owner:
-            message = f"{domain}/{sriov.name} is already the resource of the accelerator {owner}"
-            fix = "give this one another name, or network_devices another prefix"
-            yield Finding(Code.RESOURCE_CLASH, (*place, "name"), message, fix)
+            yield say("device-resource-of-accelerator", (*place, "name"), domain, sriov, owner)
 
 
 def pools_agree(site: Site) -> Iterator[Finding]:
@@ -155,9 +139,8 @@ def pools_agree(site: Site) -> Iterator[Finding]:
             if same or where[:2] == place[:2]:
                 continue
             written = field in sriov.model_fields_set
-            message = f"{field} of {sriov.name} differs from that of an earlier pool"
-            fix = "write the same in each pool, or give this one another name"
-            yield Finding(Code.RESOURCE_CLASH, (*place, field if written else "name"), message, fix)
+            at = (*place, field if written else "name")
+            yield say("device-resource-differs", at, field, sriov)
 
 
 def addresses(site: Site) -> Iterator[Finding]:
@@ -168,9 +151,7 @@ def addresses(site: Site) -> Iterator[Finding]:
         mine = parse_network(sriov.addresses) if sriov.addresses else None
         for name, network in taken if mine else ():
             if mine and mine.overlaps(network):
-                message = f"{mine} overlaps {network} of {name}"
-                fix = f"choose a network that lies outside {network}"
-                yield Finding(Code.NETWORK_OVERLAP, (*place, "addresses"), message, fix)
+                yield say("function-addresses-overlap", (*place, "addresses"), mine, network, name)
 
 
 def _sriov_resources(site: Site) -> Iterator[tuple[Path, Sriov]]:

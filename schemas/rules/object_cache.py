@@ -10,11 +10,11 @@ from math import ceil, isqrt
 
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import GIB, MIB, amount
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
 from schemas.rules.finding import Finding, Path
+from schemas.rules.pools import pools_once
+from schemas.rules.texts import advise, say
 
 FILLED_PERCENT = 95
 """Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,
@@ -38,24 +38,16 @@ def sizes(site: Site) -> Iterator[Finding]:
         return
     count = site.cache_servers()
     for index, bucket in enumerate(cache.buckets):
-        if amount(bucket.quota) < smallest_quota(count):
-            yield _small_share((*_PLACE, "buckets", index, "quota"), bucket.quota, count)
+        least = smallest_quota(count)
+        if amount(bucket.quota) < least:
+            part, whole = share(bucket.quota, count) // MIB, rounded_servers(count)
+            values = bucket.quota, part, count, least // GIB, whole
+            yield say("quota-share-too-small", (*_PLACE, "buckets", index, "quota"), *values)
 
 
 def smallest_quota(count: int) -> int:
     """The least that a bucket of a site with so many servers may take, in bytes."""
     return max(GIB, ceil(rounded_servers(count) * SMALLEST_SHARE / GIB) * GIB)
-
-
-def _small_share(place: Path, text: str, count: int) -> Finding:
-    part = share(text, count) // MIB
-    message = (
-        f"{text} is the whole site's, {part}Mi on each of {count} servers; no larger object could "
-        "be kept"
-    )
-    least = smallest_quota(count) // GIB
-    fix = f"write {least}Gi or more; {rounded_servers(count)}Gi keep objects of 1 GiB"
-    return Finding(Code.OUT_OF_BOUNDS, place, message, fix)
 
 
 def quotas(site: Site) -> Iterator[Finding]:
@@ -70,10 +62,6 @@ def quotas(site: Site) -> Iterator[Finding]:
     largest = max(range(len(shares)), key=shares.__getitem__)
     parts = rounded_servers(count)
     left = (room - sum(shares) + shares[largest]) // MIB * MIB * parts
-    message = (
-        f"buckets may take {_tib(sum(shares) * count)} in all; {count} hosts of {cache.capacity} "
-        f"keep {_tib(room * count)}, and spares nothing"
-    )
     fix = f"lower the quotas by {_tib((sum(shares) - room) * parts)} in all, or raise capacity"
     if left >= smallest_quota(count):
         name = cache.buckets[largest].name
@@ -82,7 +70,8 @@ def quotas(site: Site) -> Iterator[Finding]:
     places = [(*_PLACE, "buckets", index, "quota") for index in range(len(shares))]
     first = places.pop(largest)
     also = (*places, (*_PLACE, "capacity"))
-    yield Finding(Code.CACHE_QUOTA, first, message, fix, also=also)
+    values = _tib(sum(shares) * count), count, cache, _tib(room * count), fix
+    yield say("quotas-beyond-capacity", first, *values, also=also)
 
 
 def _tib(size: int) -> str:
@@ -103,7 +92,10 @@ def capacity(site: Site) -> Iterator[Finding]:
             continue
         if profile.data_nvme_gb is None and pool.hardware not in unknown:
             unknown.add(pool.hardware)
-            yield _unknown_disk(site, index, pool)
+            own = pool.hardware in site.file.hardware
+            row = "cache-disk-of-own-profile-unknown" if own else "cache-disk-unknown"
+            place = ("hardware", pool.hardware) if own else ("pools", index, "hardware")
+            yield say(row, place, pool)
         elif profile.data_nvme_gb is not None:
             smallest = min(smallest or pool, pool, key=lambda each: _gigabytes(site, each))
     if smallest is not None:
@@ -114,26 +106,13 @@ def _gigabytes(site: Site, pool: Pool) -> int:
     return site.profile(pool).data_nvme_gb or 0
 
 
-def _unknown_disk(site: Site, index: int, pool: Pool) -> Finding:
-    own = pool.hardware in site.file.hardware
-    where = "" if own else " to the profile"
-    place = ("hardware", pool.hardware) if own else ("pools", index, "hardware")
-    message = f"nothing says what space {pool.hardware} has on NVMe, and its hosts keep objects"
-    fix = f"add data_nvme_gb{where}, or leave pool {pool.name} out of cache.pools"
-    return Finding(Code.CACHE_CAPACITY, place, message, fix, key=own)
-
-
 def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
     most = gigabytes * 10**9 * FILLED_PERCENT // 100
     if amount(cache.capacity) <= most:
         return
-    message = (
-        f"{cache.capacity} is {amount(cache.capacity) / 10**9:,.0f} GB; hosts of pool {pool.name} "
-        f"have {gigabytes:,} GB beside the system, and {FILLED_PERCENT} % of it can be filled"
-    )
-    without = f"leave {pool.name} out of cache.pools"
-    fix = f"write {most // GIB}Gi or less, or {without}" if most >= GIB else without
-    yield Finding(Code.CACHE_CAPACITY, (*_PLACE, "capacity"), message, fix)
+    less = f"write {most // GIB}Gi or less, or " * (most >= GIB)
+    values = cache, amount(cache.capacity) / 10**9, pool, gigabytes, FILLED_PERCENT, less
+    yield say("cache-disk-too-small", (*_PLACE, "capacity"), *values)
 
 
 def table(site: Site) -> Iterator[Finding]:
@@ -145,19 +124,13 @@ def table(site: Site) -> Iterator[Finding]:
     size, needed = cache.table_size, entries(len(site.cache_hosts()))
     place = (*_PLACE, "table_size")
     if size < needed:
-        count = len(site.cache_hosts())
-        message = (
-            f"with {size} entries one lost host of {count} moves {_times(count, size)} of keys"
-        )
-        if size < FEWEST_ENTRIES:
-            message = f"{size} entries are too few to share the keys evenly among hosts"
-        fix = f"write {TABLE_SIZE if needed <= TABLE_SIZE else _prime(needed, 1)} or a larger prime"
-        yield Finding(Code.CACHE_TABLE, place, message, fix)
+        count, least = len(site.cache_hosts()), max(TABLE_SIZE, _prime(needed, 1))
+        row = "table-size-uneven" if size < FEWEST_ENTRIES else "table-size-moves-keys"
+        yield say(row, place, size, count, _times(count, size), least)
     elif divisor(size) != size:
         near = [each for each in (_prime(size, -1), _prime(size, 1)) if needed <= each]
         best = min(near, key=lambda each: abs(each - size))
-        message = f"{size} is {divisor(size)} times {size // divisor(size)}, and no prime number"
-        yield Finding(Code.CACHE_TABLE, place, message, f"write {best}, the nearest that is one")
+        yield say("table-size-not-prime", place, size, divisor(size), size // divisor(size), best)
 
 
 def entries(hosts: int) -> int:
@@ -189,13 +162,9 @@ def buckets(site: Site) -> Iterator[Finding]:
     for index, bucket in enumerate(site.file.cache.buckets if site.file.cache else ()):
         place = (*_PLACE, "buckets", index)
         if bucket.name in seen:
-            message = f"there are two buckets named {bucket.name}"
-            fix = "give this one another name, or join the two"
-            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+            yield say("two-of-a-name", (*place, "name"), "buckets", bucket.name, "join the two")
         if not bucket.public and not bucket.namespaces:
-            message = f"bucket {bucket.name} is private, and of no namespace"
-            fix = "add namespaces, or public: true where anybody may read it"
-            yield Finding(Code.CACHE_NAMESPACE, (*place, "namespaces"), message, fix)
+            yield say("bucket-of-nobody", (*place, "namespaces"), bucket)
         seen.add(bucket.name)
 
 
@@ -208,27 +177,14 @@ def bucket_namespaces(site: Site) -> Iterator[Finding]:
         for number, name in enumerate(bucket.namespaces):
             place = (*_PLACE, "buckets", index, "namespaces", number)
             if name in bucket.namespaces[:number]:
-                message = f"namespace {name} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+                yield say("listed-twice", place, f"namespace {name}")
             elif known and cache is not None and name not in (*known, cache.namespace):
-                near = nearest(name, sorted(known))
-                fix = "remove it, or give it to a team in scheduling.teams"
-                message = f"no team has a namespace {name}"
-                fix = f"write {near}" if near else fix
-                yield Finding(Code.CACHE_NAMESPACE, place, message, fix)
+                otherwise = "remove it, or give it to a team in scheduling.teams"
+                advice = advise(name, sorted(known), otherwise)
+                yield say("bucket-namespace-unknown", place, name, advice)
 
 
 def keeping_pools(site: Site) -> Iterator[Finding]:
     """Pools that keep objects are pools of the site, each named once."""
     cache = site.file.cache
-    named = cache.pools if cache else None
-    known = [pool.name for pool in site.file.pools]
-    for index, name in enumerate(named or ()):
-        place = (*_PLACE, "pools", index)
-        if name not in known:
-            near = nearest(name, sorted(known))
-            fix = f"write {near}" if near else f"write one of {', '.join(known)}"
-            yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
-        elif name in (named or ())[:index]:
-            message = f"pool {name} is there twice"
-            yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+    yield from pools_once(site, _PLACE, cache.pools or () if cache else ())

@@ -9,11 +9,10 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.object_cache import ImageLayers
 from schemas.model.vocabulary import CacheDiscovery
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import advise, say
 
 _ADDRESS: Path = ("cache", "address")
 _LAYERS: Path = ("cache", "image_layers")
@@ -41,18 +40,15 @@ def address(site: Site) -> Iterator[Finding]:
     services, found = IPv4Network(site.file.cluster.services), IPv4Address(cache.address)
     last = static_addresses(services)
     usual = services[min(USUAL_INDEX, last)]
-    fix = f"write {usual}, or another one between {services[DNS_INDEX + 1]} and {services[last]}"
-    said = ""
+    values = found, services, usual, services[DNS_INDEX + 1], services[last]
     if found not in services or found in (services[0], services[-1]):
-        said = f"{found} is no address that a Service may have in {services}"
+        yield say("address-of-no-service", _ADDRESS, *values)
     elif found == services[API_INDEX]:
-        said = f"{found} is the address of the Kubernetes API among the Services"
+        yield say("address-of-kubernetes", _ADDRESS, *values)
     elif found == services[DNS_INDEX]:
-        said = f"{found} is the address of the cluster's DNS"
+        yield say("address-of-dns", _ADDRESS, *values)
     elif found > services[last]:
-        said = f"{found} may be any Service's: those up to {services[last]} are given by hand first"
-    if said:
-        yield Finding(Code.CACHE_UNREACHABLE, _ADDRESS, said, fix)
+        yield say("address-of-any-service", _ADDRESS, *values)
 
 
 def static_addresses(services: IPv4Network) -> int:
@@ -67,9 +63,7 @@ def audience(site: Site) -> Iterator[Finding]:
     cache = site.file.cache
     if cache is None or cache.audience.removesuffix(".cluster.local") not in _API_AUDIENCES:
         return
-    message = f"{cache.audience} is the audience of the Kubernetes API, which would take the tokens"
-    fix = "write cache, or another audience that no other program has"
-    yield Finding(Code.RESERVED_NAME, ("cache", "audience"), message, fix)
+    yield say("audience-of-kubernetes", ("cache", "audience"), cache)
 
 
 def discovery(site: Site) -> Iterator[Finding]:
@@ -78,19 +72,11 @@ def discovery(site: Site) -> Iterator[Finding]:
     if cache is None:
         return
     if cache.discovery is CacheDiscovery.DNS and len(hosts) > MOST_BY_DNS:
-        message = (
-            f"an answer of DNS holds {MOST_BY_DNS} addresses, and {len(hosts)} hosts keep objects"
-        )
-        fix = "write hosts, or remove it: then every Envoy has the same list, from Git"
-        yield Finding(Code.CACHE_UNREACHABLE, ("cache", "discovery"), message, fix)
+        yield say("discovery-beyond-dns", ("cache", "discovery"), MOST_BY_DNS, len(hosts))
     size = sum(len(host.name) + len(host.ip) + ENDPOINT_BYTES for host in hosts)
     if size > LARGEST_CONFIG_MAP:
-        message = (
-            f"the list of {len(hosts)} servers takes {size:,} bytes, and a ConfigMap holds "
-            f"{LARGEST_CONFIG_MAP:,}"
-        )
-        fix = "name fewer pools in cache.pools: Envoy reaches them from every host"
-        yield Finding(Code.OUT_OF_BOUNDS, ("cache", "pools"), message, fix)
+        values = len(hosts), size, LARGEST_CONFIG_MAP
+        yield say("servers-beyond-config-map", ("cache", "pools"), *values)
 
 
 def bucket_file(site: Site) -> Iterator[Finding]:
@@ -100,14 +86,10 @@ def bucket_file(site: Site) -> Iterator[Finding]:
         for each in (site.file.cache.buckets if site.file.cache else ())
     ]
     if (size := sum(sizes)) > LARGEST_CONFIG_MAP:
-        message = (
-            f"with their namespaces the buckets take {size:,} bytes, and a ConfigMap holds "
-            f"{LARGEST_CONFIG_MAP:,}"
-        )
-        fix = "let namespaces share buckets, or make one public that all may read"
         largest = sorted(range(len(sizes)), key=lambda index: -sizes[index])
         also = tuple(("cache", "buckets", index, "name") for index in largest)
-        yield Finding(Code.OUT_OF_BOUNDS, ("cache", "buckets"), message, fix, key=True, also=also)
+        place: Path = ("cache", "buckets")
+        yield say("buckets-beyond-config-map", place, size, LARGEST_CONFIG_MAP, also=also)
 
 
 def image_layers(site: Site) -> Iterator[Finding]:
@@ -118,29 +100,19 @@ def image_layers(site: Site) -> Iterator[Finding]:
         return
     if cache.address is None:
         usual = IPv4Network(site.file.cluster.services)[USUAL_INDEX]
-        message = "hosts do not know the cluster's names, and the cache has no address of its own"
-        fix = f"add address: {usual} to cache, or another address that no Service has"
-        yield Finding(Code.CACHE_UNREACHABLE, _LAYERS, message, fix, key=True)
+        yield say("layers-without-address", _LAYERS, usual)
     bucket = cache.bucket(layers.bucket)
     place = (*_LAYERS, "bucket")
     if bucket is None:
         names = [each.name for each in cache.buckets]
-        near = nearest(layers.bucket, names)
-        fix = f"write {near}" if near else f"write one of {', '.join(names)}, or add it to buckets"
-        message = f"there is no bucket {layers.bucket}"
-        yield Finding(Code.CACHE_UNREACHABLE, place, message, fix)
+        others = f"write one of {', '.join(names)}, or add it to buckets"
+        advice = advise(layers.bucket, names, others)
+        yield say("layers-bucket-unknown", place, layers.bucket, advice)
     elif not bucket.public:
-        message = f"bucket {bucket.name} is private, and hosts have no token"
-        fix = "name a public bucket, or write public: true there"
-        yield Finding(Code.CACHE_NAMESPACE, place, message, fix)
+        yield say("layers-bucket-private", place, bucket)
     elif not bucket.namespaces:
         index = cache.buckets.index(bucket)
-        message = (
-            f"every pod may write bucket {bucket.name}, and a false layer breaks pulls of its "
-            "image on all hosts"
-        )
-        fix = "add namespaces: the one that fills it, and no other"
-        yield Finding(Code.CACHE_NAMESPACE, ("cache", "buckets", index), message, fix)
+        yield say("layers-bucket-open-to-pods", ("cache", "buckets", index), bucket)
     yield from _registries(layers)
 
 
@@ -154,16 +126,10 @@ def _registries(layers: ImageLayers) -> Iterator[Finding]:
         place = (*_LAYERS, "registries", index)
         host, _, port = name.partition(":")
         if name in layers.registries[:index]:
-            message = f"registry {name} is there twice"
-            yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+            yield say("listed-twice", place, f"registry {name}")
         elif name == _DOCKER_INDEX:
-            message = f"images of {name} are those of docker.io to containerd"
-            yield Finding(Code.CACHE_UNREACHABLE, place, message, "write docker.io")
+            yield say("registry-docker-index", place, name)
         elif host == "localhost" or host.startswith("127."):
-            message = f"{name} is each host itself"
-            fix = "write a registry that all hosts share, such as docker.io"
-            yield Finding(Code.CACHE_UNREACHABLE, place, message, fix)
+            yield say("registry-is-host", place, name)
         elif "." not in host and not port:
-            message = f"{name} without a dot or a port is a folder of docker.io to containerd"
-            fix = "write the registry as image references begin, such as docker.io"
-            yield Finding(Code.CACHE_UNREACHABLE, place, message, fix)
+            yield say("registry-is-folder", place, name)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.kubernetes.host_ports import port_owner
 from schemas.kubernetes.quantities import GIB, MIB, amount
-from schemas.model.codes import Code
 from schemas.model.object_cache import Cache
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import LinkType, Role
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 _SERVER: Path = ("cache", "server")
 _ENVOY: Path = ("cache", "envoy")
@@ -74,10 +74,8 @@ def server_port(site: Site) -> Iterator[Finding]:
     if port in JOB_PORTS and any(_jobs_in_host_network(pool) for pool in site.file.pools):
         owner = f"jobs with RDMA over Ethernet, which choose of {JOB_PORTS[0]} to {JOB_PORTS[-1]}"
     if owner:
-        message = f"port {port} of the hosts is that of {owner}, and the server has their network"
         usual = 8081 if port != 8081 else 8181
-        fix = f"write {usual}, or another port that no program of the hosts has"
-        yield Finding(Code.RESERVED_NAME, (*_SERVER, "port"), message, fix)
+        yield say("server-port-taken", (*_SERVER, "port"), port, owner, usual)
 
 
 def server_environment(site: Site) -> Iterator[Finding]:
@@ -87,23 +85,17 @@ def server_environment(site: Site) -> Iterator[Finding]:
     for name in cache.server.env if cache else ():
         if name in SERVER_VARIABLES:
             field = SERVER_VARIABLES[name]
-            message = f"the server finds {field} in {name} already"
-            fix = f"remove it, and write its value to {field}" if "." in field else "remove it"
-            yield Finding(Code.RESERVED_NAME, (*_SERVER, "env", name), message, fix, key=True)
+            instead = f", and write its value to {field}" if "." in field else ""
+            yield say("server-variable-taken", (*_SERVER, "env", name), field, name, instead)
         elif name in _KUBELET_VARIABLES:
-            message = f"{name} is how the server finds the Kubernetes API, which checks tokens"
-            yield Finding(
-                Code.RESERVED_NAME, (*_SERVER, "env", name), message, "remove it", key=True
-            )
+            yield say("server-variable-of-kubelet", (*_SERVER, "env", name), name)
 
 
 def proxy_port(site: Site) -> Iterator[Finding]:
     """Envoy serves objects where it does not listen for other things."""
     cache = site.file.cache
     if cache and cache.envoy.port in PROXY_PORTS:
-        message = f"port {cache.envoy.port} is that of {PROXY_PORTS[cache.envoy.port]} in its pods"
-        fix = "write 8080, or another port"
-        yield Finding(Code.RESERVED_NAME, (*_ENVOY, "port"), message, fix)
+        yield say("envoy-port-taken", (*_ENVOY, "port"), cache, PROXY_PORTS[cache.envoy.port])
 
 
 def _jobs_in_host_network(pool: Pool) -> bool:
@@ -123,15 +115,11 @@ def data_path(site: Site) -> Iterator[Finding]:
     path = cache.data_path
     taken = taken_folder(path)
     if taken:
-        how = "holds" if _below(taken, path) else "lies in"
-        message = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
-        message += ", which the system needs for itself"
-        fix = "write /srv/nvme/cache, or another folder on the hosts' NVMe for the cache alone"
-        yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
+        how = "holds" if below(taken, path) else "lies in"
+        what = f"{path} {how} {taken}" if path != taken else f"{path} is there on every host"
+        yield say("data-path-of-system", ("cache", "data_path"), what)
     elif path in MOUNT_FOLDERS:
-        message = f"{path} is there without the NVMe too, and objects would fill the system's disk"
-        fix = "write a folder below the mount, such as /srv/nvme/cache on a disk at /srv/nvme"
-        yield Finding(Code.RESERVED_NAME, ("cache", "data_path"), message, fix)
+        yield say("data-path-on-system-disk", ("cache", "data_path"), path)
 
 
 def config_path(site: Site) -> Iterator[Finding]:
@@ -140,37 +128,30 @@ def config_path(site: Site) -> Iterator[Finding]:
     if cache is None:
         return
     folder = cache.server.config_path.rpartition("/")[0]
-    fix = "write /etc/cache/buckets.json, or a file in another folder of its own"
-    kernel = any(_below(folder, each) for each in _KERNEL_FOLDERS)
+    kernel = any(below(folder, each) for each in _KERNEL_FOLDERS)
     if folder.lstrip("/") in _IMAGE_FOLDERS or kernel:
-        message = f"the file's folder would be mounted over {folder or '/'} of the image"
-        yield Finding(Code.RESERVED_NAME, (*_SERVER, "config_path"), message, fix)
+        yield say("config-path-over-image", (*_SERVER, "config_path"), folder or "/")
     elif _touches(folder, cache.data_path):
-        message = f"the folder {folder} and the objects in {cache.data_path} would hide each other"
-        yield Finding(Code.RESERVED_NAME, (*_SERVER, "config_path"), message, fix)
+        yield say("config-path-near-data", (*_SERVER, "config_path"), folder, cache)
 
 
-def _below(path: str, folder: str) -> bool:
+def below(path: str, folder: str) -> bool:
     """True if a path is a folder, or lies in it."""
     return f"{path}/".startswith(f"{folder}/")
 
 
 def _touches(path: str, folder: str) -> bool:
     """True if one of the two is the other, or lies in it."""
-    return _below(path, folder) or _below(folder, path)
+    return below(path, folder) or below(folder, path)
 
 
 def proxy_image(site: Site) -> Iterator[Finding]:
     """It is known which Envoy runs, and it can drain: its hook is a command of bash."""
     cache = site.file.cache
     if cache and cache.envoy.image is None and PROXY_IMAGE not in site.release.images:
-        message = f"release {site.release.release} has no image {PROXY_IMAGE}"
-        fix = "write image: in envoy, or name a release that has it"
-        yield Finding(Code.IMAGE_UNKNOWN, _ENVOY, message, fix)
+        yield say("envoy-image-missing", _ENVOY, site, PROXY_IMAGE)
     elif cache and cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
-        message = "a distroless image has no bash, which drains Envoy: each restart breaks requests"
-        fix = "name an image of Envoy that has bash, such as the release's"
-        yield Finding(Code.CACHE_UNREACHABLE, (*_ENVOY, "image"), message, fix)
+        yield say("envoy-image-without-bash", (*_ENVOY, "image"))
 
 
 def program_sizes(site: Site) -> Iterator[Finding]:
@@ -181,9 +162,7 @@ def program_sizes(site: Site) -> Iterator[Finding]:
     given = ((_SERVER, cache.server.memory, "4Gi"), (_ENVOY, cache.envoy.memory, "2Gi"))
     small = [each for each in given if amount(each[1]) < SMALLEST_MEMORY]
     for place, text, usual in small:
-        message = f"{text} is less than 256Mi, with which the program would be killed under load"
-        fix = f"write {usual}, as usual, or 256Mi or more"
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix)
+        yield say("cache-memory-too-small", (*place, "memory"), text, usual)
     keeping = {pool.name for pool in site.cache_pools()}
     for pool in site.file.pools if not small else ():
         if pool.hardware in site.hardware:
@@ -201,19 +180,10 @@ def _host_gives(site: Site, cache: Cache, pool: Pool, *, keeps: bool) -> Iterato
     cores = sum(map(amount, (servers[1], cache.envoy.cpu, kept.reserved_cpu)))
     place = _SERVER if keeps else _ENVOY
     reserves = InPool(site, site.file.pools.index(pool), pool).kubelet_path()
-    memories = ((_ENVOY, "memory"), (reserves, "reserved_memory"))
-    processors = ((_ENVOY, "cpu"), (reserves, "reserved_cpu"))
     if memory >= profile.memory_gib * GIB:
-        message = (
-            f"with what pool {pool.name} reserves the cache takes {memory / GIB:g} GiB of each "
-            f"host, which has {profile.memory_gib}"
-        )
-        also, fix = tuple((*at, name) for at, name in memories), "write less memory"
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "memory"), message, fix, also=also)
+        values = pool, memory / GIB, profile
+        also: tuple[Path, ...] = ((*_ENVOY, "memory"), (*reserves, "reserved_memory"))
+        yield say("cache-memory-beyond-host", (*place, "memory"), *values, also=also)
     if cores >= profile.cpu_cores:
-        message = (
-            f"with what pool {pool.name} reserves the cache takes {cores:g} cores of each host, "
-            f"which has {profile.cpu_cores}"
-        )
-        also, fix = tuple((*at, name) for at, name in processors), "write fewer cores"
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "cpu"), message, fix, also=also)
+        also = (*_ENVOY, "cpu"), (*reserves, "reserved_cpu")
+        yield say("cache-cores-beyond-host", (*place, "cpu"), pool, cores, profile, also=also)

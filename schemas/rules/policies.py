@@ -8,12 +8,15 @@ definition (literals, comments).
 """
 
 import re
+import tomllib
 from collections.abc import Iterator
+from functools import cache
+from pathlib import Path as FilePath
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import say
 from schemas.rules.until import end_of
 
 _PLACE: Path = ("policies",)
@@ -26,33 +29,6 @@ LIVED_BY = {
     ("certificates.k8s.io", "certificatesigningrequests"),
 }  # fmt: skip
 """Group and name of what kubelets and the control plane write to work at all."""
-_IN_NO_NAMESPACE = {
-    "": "persistentvolumes",
-    "admissionregistration.k8s.io": "mutatingadmissionpolicies mutatingadmissionpolicybindings"
-    " mutatingwebhookconfigurations validatingadmissionpolicies validatingadmissionpolicybindings"
-    " validatingwebhookconfigurations",
-    "apiextensions.k8s.io": "customresourcedefinitions",
-    "apiregistration.k8s.io": "apiservices",
-    "certificates.k8s.io": "clustertrustbundles",
-    "flowcontrol.apiserver.k8s.io": "flowschemas prioritylevelconfigurations",
-    "kueue.x-k8s.io": "clusterqueues cohorts resourceflavors topologies workloadpriorityclasses",
-    "networking.k8s.io": "ingressclasses ipaddresses servicecidrs",
-    "nfd.k8s-sigs.io": "nodefeaturerules",
-    "node.k8s.io": "runtimeclasses",
-    "nodeops.k8s.preferred.jp": "nodedisruptionbudgets nodeoperationtemplates noderemediations"
-    " noderemediationtemplates",
-    "nvidia.com": "clusterpolicies nvidiadrivers",
-    "rbac.authorization.k8s.io": "clusterroles clusterrolebindings",
-    "remediation.medik8s.io": "nodehealthchecks",
-    "resource.k8s.io": "deviceclasses devicetaintrules resourceslices",
-    "schedule.k8s.everpeace.github.com": "clusterthrottles",
-    "scheduling.k8s.io": "priorityclasses",
-    "scheduling.volcano.sh": "queues",
-    "storage.k8s.io": "csidrivers storageclasses volumeattachments volumeattributesclasses",
-    "trainer.kubeflow.org": "clustertrainingruntimes",
-}
-"""By group the names of resources in no namespace, but for namespaces themselves: Kubernetes'
-(1.34, ``kubectl api-resources --namespaced=false``), and those of programs that sites run."""
 _STRING = re.compile(
     r"//[^\n]*|[rR]?('''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
     r"|'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")",
@@ -67,9 +43,7 @@ def policy_files(site: Site) -> Iterator[Finding]:
     """Files with rules are Python."""
     for number, path in enumerate(site.file.policies.python):
         if not path.endswith(".py"):
-            message = f"{path} is not named as Python"
-            place = (*_PLACE, "python", number)
-            yield Finding(Code.POLICY_FILE, place, message, "name a file that ends in .py")
+            yield say("policy-file-not-python", (*_PLACE, "python", number), path)
 
 
 def cel_rules(site: Site) -> Iterator[Finding]:
@@ -78,15 +52,13 @@ def cel_rules(site: Site) -> Iterator[Finding]:
     for index, rule in enumerate(site.file.policies.cel):
         place = (*_PLACE, "cel", index)
         if rule.name in seen:
-            message = f"there are two rules named {rule.name}"
-            fix = "give this one another name, or join the two with &&"
-            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+            yield say("two-of-a-name", (*place, "name"), "rules", rule.name, "join the two with &&")
         seen.add(rule.name)
         yield from _kinds(rule, place)
         fault = fault_of(rule.expression)
         if fault is not None:
             message, fix = fault
-            yield Finding(Code.CEL_RULE, (*place, "expression"), message, fix)
+            yield say("cel-expression-unfit", (*place, "expression"), message, fix)
 
 
 def _kinds(rule: CelRule, place: Path) -> Iterator[Finding]:
@@ -94,24 +66,25 @@ def _kinds(rule: CelRule, place: Path) -> Iterator[Finding]:
         at = (*place, "kinds", number)
         found = _KIND.fullmatch(kind)
         if found is None:
-            message = f"{kind[:60]} names no resource"
-            fix = "name its group, version and plural, as in apps/v1/deployments or v1/pods"
-            yield Finding(Code.CEL_RULE, at, message, fix)
+            yield say("cel-kind-unfit", at, kind[:60])
         elif rule.namespaces and in_no_namespace(found["group"] or "", found["name"]):
-            message = f"{found['name']} are in no namespace: the rule would hold for all of them"
-            fix = "put this kind into a rule of its own that has no namespaces"
-            yield Finding(Code.CEL_RULE, at, message, fix)
+            yield say("cel-kind-without-namespace", at, found["name"])
         elif (found["group"] or "", found["name"]) in LIVED_BY:
-            message = f"what kubelets and the control plane write as {found['name']} is not judged"
-            fix = "judge what people write instead, such as v1/pods or apps/v1/deployments"
-            yield Finding(Code.CEL_UNSAFE, at, message, fix)
+            yield say("cel-kind-of-kubernetes", at, found["name"])
 
 
 def in_no_namespace(group: str, name: str) -> bool:
     """True if the objects of a resource are known to be in no namespace. A binding's
     namespaceSelector leaves none of these out (apiserver, pkg/admission/plugin/webhook/predicates/
     namespace/matcher.go); a Namespace it judges by its own labels."""
-    return name in _IN_NO_NAMESPACE.get(group, "").split()
+    return name in _in_no_namespace().get(group, ())
+
+
+@cache
+def _in_no_namespace() -> dict[str, list[str]]:
+    """By group the names of resources that are in no namespace."""
+    table = FilePath(__file__).parents[1] / "kubernetes" / "no_namespace.toml"
+    return tomllib.loads(table.read_text("utf-8"))
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:
@@ -143,8 +116,6 @@ def exceptions(site: Site) -> Iterator[Finding]:
     for index, each in enumerate(site.file.policies.exceptions):
         place = (*_PLACE, "exceptions", index)
         if (each.rule, each.object) in seen:
-            message = f"{each.object[:60]} is excepted from {each.rule} twice"
-            fix = "keep the one whose reason and end hold"
-            yield Finding(Code.EXCEPTION_UNUSED, (*place, "object"), message, fix)
+            yield say("exception-twice", (*place, "object"), each.object[:60], each)
         seen.add((each.rule, each.object))
         yield from end_of(each.until, (*place, "until"))

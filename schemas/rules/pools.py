@@ -3,15 +3,14 @@
 Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane validation).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.vocabulary import Role
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.scope import InPool
+from schemas.rules.texts import advise, say
 
 
 def pool_names(site: Site) -> Iterator[Finding]:
@@ -27,12 +26,19 @@ def zone_names(site: Site) -> Iterator[Finding]:
 def _twice(field: str, names: list[str]) -> Iterator[Finding]:
     for index, name in enumerate(names):
         if name in names[:index]:
-            yield Finding(
-                Code.DUPLICATE_NAME,
-                (field, index, "name"),
-                f"there are two {field} named {name}",
-                "give this one another name, or remove it",
-            )
+            yield say("two-of-a-name", (field, index, "name"), field, name, "remove it")
+
+
+def pools_once(site: Site, at: Path, names: Sequence[str]) -> list[Finding]:
+    """The faults of a list of pools at a place: some are not there, or there twice."""
+    known, found = [pool.name for pool in site.file.pools], []
+    for index, name in enumerate(names):
+        place = (*at, "pools", index)
+        if name not in known:
+            found.append(say("pool-unknown", place, name, advise(name, known)))
+        elif name in names[:index]:
+            found.append(say("listed-twice", place, f"pool {name}"))
+    return found
 
 
 def hardware(at: InPool) -> Iterator[Finding]:
@@ -40,57 +46,33 @@ def hardware(at: InPool) -> Iterator[Finding]:
     site, pool = at.site, at.pool
     if pool.hardware not in site.hardware:
         known = sorted(site.hardware)
-        near = nearest(pool.hardware, known)
-        others = f"one of {', '.join(known)}, or add a profile under hardware"
-        yield Finding(
-            Code.UNKNOWN_HARDWARE,
-            at.path("hardware"),
-            f"there is no hardware profile {pool.hardware}",
-            f"write {near or others}",
-        )
+        others = f"write one of {', '.join(known)}, or add a profile under hardware"
+        advice = advise(pool.hardware, known, others)
+        yield say("hardware-unknown", at.path("hardware"), pool, advice)
 
 
 def size(at: InPool) -> Iterator[Finding]:
     """A pool has hosts, and more of them than it keeps as spares (in each zone, if by_zone)."""
     site, pool = at.site, at.pool
     if not site.hosts_of(pool):
-        yield Finding(
-            Code.POOL_EMPTY,
-            at.path("name"),
-            f"pool {pool.name} has no host",
-            "add its hosts to the host list, or remove the pool",
-        )
+        yield say("pool-empty", at.path("name"), pool)
         return
     zones = site.zones_of(pool) if pool.rollout.by_zone else ()
     hosts, zone = min((len(site.hosts_of(pool, zone)), zone) for zone in zones or (None,))
     if pool.spares >= hosts:
         count = f"{hosts} host{'s' * (hosts > 1)}"
         where = f" in zone {zone}, and by_zone keeps them in each" if zone else ""
-        yield Finding(
-            Code.SPARES_TOO_MANY,
-            at.path("spares"),
-            f"spares: {pool.spares} leaves no machine of {count}{where}",
-            f"write {hosts - 1}" + (" or less" if hosts > 1 else ""),
-        )
+        less = " or less" if hosts > 1 else ""
+        yield say("spares-too-many", at.path("spares"), pool, count, where, hosts - 1, less)
 
 
 def control_planes(site: Site) -> Iterator[Finding]:
     """A cluster has one pool of control planes."""
     found = [(i, pool) for i, pool in enumerate(site.file.pools) if pool.role is Role.CONTROL_PLANE]
     if not found:
-        yield Finding(
-            Code.CONTROL_PLANE_MISSING,
-            ("pools",),
-            "no pool has the role control-plane",
-            "write role: control-plane in the pool of 3 or 5 hosts that runs the Kubernetes API",
-        )
+        yield say("control-plane-missing", ("pools",))
     for index, pool in found[1:]:
-        yield Finding(
-            Code.CONTROL_PLANE_MISSING,
-            ("pools", index, "role"),
-            f"pool {pool.name} is a second control plane, besides {found[0][1].name}",
-            "write worker, or join the two pools",
-        )
+        yield say("control-plane-twice", ("pools", index, "role"), pool, found)
 
 
 def control_plane_size(at: InPool) -> Iterator[Finding]:
@@ -101,21 +83,9 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
         return
     place = at.path("name")
     if machines % 2 == 0:
-        more = f"make it {machines + 1}: add a host"
-        yield Finding(
-            Code.CONTROL_PLANE_EVEN,
-            place,
-            f"the control plane has {machines} machines",
-            f"{more}, or keep one more as a spare (spares: {pool.spares + 1})",
-        )
+        yield say("control-plane-even", place, machines, machines + 1, pool.spares + 1)
     elif failure_tolerance(machines) < 1 and pool.spares == 0:
-        yield Finding(
-            Code.ROLLOUT_STUCK,
-            place,
-            "a control plane of one machine without a spare host can never be rolled: its machine "
-            "cannot go before another has come",
-            "add a host and write spares: 1, or make it 3 hosts",
-        )
+        yield say("control-plane-without-spare", place)
 
 
 def control_plane_racks(at: InPool) -> Iterator[Finding]:
@@ -125,9 +95,5 @@ def control_plane_racks(at: InPool) -> Iterator[Finding]:
     others = {host.rack for host in at.site.hosts if host.zone in zones} - racks - {""}
     several = at.pool.role is Role.CONTROL_PLANE and at.site.replicas(at.pool) > 1
     if several and len(racks) == 1 and others:
-        yield Finding(
-            Code.CONTROL_PLANE_RACK,
-            HostCell(hosts[1].line, "rack"),
-            f"all {len(hosts)} hosts of the control plane are in rack {hosts[0].rack}",
-            f"take hosts of other racks too, such as {min(others)}",
-        )
+        place = HostCell(hosts[1].line, "rack")
+        yield say("control-plane-in-one-rack", place, len(hosts), hosts, min(others))

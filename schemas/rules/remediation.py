@@ -10,13 +10,13 @@ from math import ceil
 
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.faults import RECORDS
-from schemas.model.nearest import nearest
 from schemas.model.remediation import OwnCheck, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind, Role
 from schemas.rules.finding import Finding, Path
+from schemas.rules.pools import pools_once
+from schemas.rules.texts import advise, say
 
 PLACE: Path = ("remediation",)
 _HEALERS: Path = (*PLACE, "healers")
@@ -56,19 +56,14 @@ def remediator_names(site: Site) -> Iterator[Finding]:
     """Each remediator has a name of its own, with that of a pool behind it too."""
     seen: set[str] = set()
     objects: dict[str, tuple[str, str]] = {}
-    fix = "give this one another name, or join the two"
     for at, healer in remediators(site):
         mine = {f"{healer.name}-{pool.name}": pool.name for _, pool in _pools(site, healer)}
         clash = next((name for name in mine if name in objects), None)
         if healer.name in seen:
-            message = f"there are two remediators named {healer.name}"
-            yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
+            yield say("two-of-a-name", (*at, "name"), "remediators", healer.name, "join the two")
         elif clash is not None:
-            other, pool = objects[clash]
-            message = (
-                f"{healer.name} on pool {mine[clash]} is {clash}, and so is {other} on pool {pool}"
-            )
-            yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
+            values = healer.name, mine[clash], clash, *objects[clash]
+            yield say("remediator-name-taken", (*at, "name"), *values)
         seen.add(healer.name)
         objects |= {name: (healer.name, pool) for name, pool in mine.items()}
 
@@ -77,25 +72,8 @@ def remediator_pools(site: Site) -> Iterator[Finding]:
     """A remediator repairs pools of the site, and names each once."""
     for at, healer in remediators(site):
         if not healer.pools:
-            message = f"remediator {healer.name} has no pool, so it repairs nothing"
-            fix = "name its pools, or remove it"
-            yield Finding(Code.HEALER_MEANINGLESS, (*at, "pools"), message, fix)
+            yield say("remediator-without-pools", (*at, "pools"), healer)
         yield from pools_once(site, at, healer.pools)
-
-
-def pools_once(site: Site, at: Path, names: Sequence[str]) -> list[Finding]:
-    """The faults of a list of pools at a place: some are not there, or there twice."""
-    known, found = [pool.name for pool in site.file.pools], []
-    for index, name in enumerate(names):
-        place = (*at, "pools", index)
-        if name not in known:
-            near = nearest(name, known)
-            fix = f"write {near}" if near else f"write one of {', '.join(known)}"
-            found.append(Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix))
-        elif name in names[:index]:
-            message = f"pool {name} is there twice"
-            found.append(Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two"))
-    return found
 
 
 def remediator_faults(site: Site) -> Iterator[Finding]:
@@ -103,23 +81,17 @@ def remediator_faults(site: Site) -> Iterator[Finding]:
     known = [*RECORDS, *(each.name for each in own_checks(site))]
     for at, healer in remediators(site):
         if not healer.faults:
-            message = f"remediator {healer.name} names no fault: each host would count as unhealthy"
-            fix = "name the faults that it repairs, or remove faults: for the defaults"
-            yield Finding(Code.HEALER_EMPTY, (*at, "faults"), message, fix)
+            yield say("remediator-without-faults", (*at, "faults"), healer)
         for index, fault in enumerate(healer.faults):
             place = (*at, "faults", index)
             hopeless = RECORDS.get(fault, {}).get("unrepaired")
             if fault in healer.faults[:index]:
-                message = f"{fault} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+                yield say("listed-twice", place, fault)
             elif hopeless:
-                fix = "remove it: an alert reports each fault that no remediator repairs"
-                yield Finding(Code.REPAIR_LOOP, place, hopeless, fix)
+                yield say("fault-unrepairable", place, hopeless)
             elif fault not in known:
-                near = nearest(fault, known)
-                fix = f"write {near}" if near else "remove it, or add the check of that name"
-                message = f"no check looks for {fault}"
-                yield Finding(Code.UNKNOWN_FAULT, place, message, fix)
+                advice = advise(fault, known, "remove it, or add the check of that name")
+                yield say("fault-unknown", place, fault, advice)
 
 
 def repairable_faults(site: Site) -> Iterator[Finding]:
@@ -130,9 +102,8 @@ def repairable_faults(site: Site) -> Iterator[Finding]:
         judged = pools if known and healer.faults else []
         useless = [each for each in judged if not site.repairs(each[1], healer)]
         for index, pool in useless:
-            message = f"hosts of pool {pool.name} can have none of the faults of {healer.name}"
-            fix = f"remove it: {_needs(site, healer.faults)}"
-            yield Finding(Code.HEALER_MEANINGLESS, (*at, "pools", index), message, fix)
+            need = _needs(site, healer.faults)
+            yield say("remediator-useless-on-pool", (*at, "pools", index), pool, healer, need)
         complete = len(pools) == len(set(healer.pools))
         if complete and "faults" in healer.model_fields_set and len(useless) < len(pools):
             yield from _faults_of_no_pool(site, at, healer, [pool for _, pool in pools])
@@ -147,13 +118,12 @@ def _faults_of_no_pool(
         known = fault in own_names or fault in RECORDS
         if fault in there or not known or "unrepaired" in RECORDS.get(fault, {}):
             continue
-        message = f"no pool of {healer.name} can have {fault}"
         fix = f"remove it: {_needs(site, [fault])}"
         own = sorted(site.file.accelerators.models if site.file.accelerators else ())
         mine = [name for name in own if any(site.model(pool) == name for pool in pools)]
         if fault == Fault.PCIE_LINK_DEGRADED and mine:
             fix = f"add link_width to pci of {mine[0]}, or remove it"
-        yield Finding(Code.HEALER_MEANINGLESS, (*at, "faults", index), message, fix)
+        yield say("fault-of-no-pool", (*at, "faults", index), healer, fault, fix)
 
 
 def _needs(site: Site, faults: Sequence[str]) -> str:
@@ -178,22 +148,12 @@ def one_healer(site: Site) -> Iterator[Finding]:
             for other in (each for each in before if pool.name in each.pools):
                 both = [f"{fault}" for fault in healer.faults if fault in other.faults]
                 if other.kind is not healer.kind:
-                    message = (
-                        f"{other.name} ({other.kind.value}) and {healer.name} "
-                        f"({healer.kind.value}) would both reboot hosts of pool {pool.name}"
-                    )
-                    fix = "give both one kind, or name the pool in one of the two"
-                elif both:
+                    yield say("remediators-of-two-kinds", place, other, healer, pool)
+                    break
+                if both:
                     more = f" and {len(both) - 1} more" * (len(both) > 1)
-                    message = (
-                        f"{other.name} and {healer.name} would both repair {both[0]}{more} on "
-                        f"pool {pool.name}"
-                    )
-                    fix = "name the pool in one of the two, or divide the faults between them"
-                else:
-                    continue
-                yield Finding(Code.HEALER_CLASH, place, message, fix)
-                break
+                    yield say("fault-of-two-remediators", place, other, healer, both, more, pool)
+                    break
         before.append(healer)
 
 
@@ -211,7 +171,13 @@ def budgets(site: Site) -> Iterator[Finding]:
         place = (*at, "max_unavailable")
         if beyond:
             most, machines, pool = min(beyond, key=lambda each: each[0])
-            yield Finding(Code.REPAIR_ALL_AT_ONCE, place, *_advice(wanted, most, machines, pool))
+            if pool.role is Role.CONTROL_PLANE:
+                less = " or less" * (most > 1)
+                yield say("repairs-beyond-majority", place, wanted, machines, most, less)
+            else:
+                few = max(1, machines // 10)
+                more = f", or at most {most}" * (most > few)
+                yield say("repairs-of-all-machines", place, wanted, machines, pool, few, more)
         elif pools:
             yield from _never_reached(site, place, healer, max(count for count, _ in pools))
 
@@ -224,13 +190,9 @@ def _few_members(site: Site, at: Path, healer: Remediator) -> Iterator[Finding]:
     """
     for index, pool in _pools(site, healer):
         machines = site.replicas(pool)
-        if not _too_few(pool, machines):
-            continue
-        message = "the repair controllers run on the only control plane, and would be drained too"
-        if machines > 1:
-            message = f"one of {machines} control planes costs etcd its majority"
-        fix = f"remove {pool.name}, or give it three machines"
-        yield Finding(Code.REPAIR_ALL_AT_ONCE, (*at, "pools", index), message, fix)
+        if _too_few(pool, machines):
+            row = "repair-costs-majority" if machines > 1 else "repair-of-only-control-plane"
+            yield say(row, (*at, "pools", index), machines, pool)
 
 
 def _too_few(pool: Pool, machines: int) -> bool:
@@ -243,17 +205,6 @@ def _most(pool: Pool, machines: int) -> int:
     return failure_tolerance(machines) if pool.role is Role.CONTROL_PLANE else machines - 1
 
 
-def _advice(wanted: int, most: int, machines: int, pool: Pool) -> tuple[str, str]:
-    """The effect of a budget that takes out too much, and what to write instead."""
-    name = pool.name
-    if pool.role is Role.CONTROL_PLANE:
-        message = f"max_unavailable: {wanted} of {machines} control planes costs etcd its majority"
-        return message, f"write {most}" + " or less" * (most > 1)
-    few = max(1, machines // 10)
-    message = f"max_unavailable: {wanted} takes all {machines} machines of pool {name} at once"
-    return message, f"write {few}" + f", or at most {most}" * (most > few)
-
-
 def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -> Iterator[Finding]:
     """With more faulty hosts than max_faulty_percent nobody repairs: so many are never out. Two are
     always repaired by turns (node_repair/decide.py)."""
@@ -263,26 +214,19 @@ def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -
     reached, percent = settings.may_be_faulty(healer.kind, machines), settings.max_faulty_percent
     if wanted <= reached:
         return
-    message = (
-        f"{wanted} can never be out at once: with more than {percent} % of {machines} hosts faulty "
-        "(max_faulty_percent) no repair begins"
-    )
     needed = ceil(100 * wanted / machines)
-    fix = f"write {reached}" + f", or max_faulty_percent: {needed}" * (needed <= 99)
-    yield Finding(Code.HEALER_MEANINGLESS, place, message, fix)
+    more = f", or max_faulty_percent: {needed}" * (needed <= 99)
+    values = wanted, percent, machines, reached, more
+    yield say("max-unavailable-never-reached", place, *values)
 
 
 def evictions(site: Site) -> Iterator[Finding]:
     """A repair that waits for pods to end waits for jobs, not for services."""
     for at, healer in remediators(site):
         if healer.kind is RemediatorKind.MEDIK8S and "eviction" in healer.model_fields_set:
-            message = "medik8s reboots a host with its pods on it, so eviction has no effect"
-            yield Finding(
-                Code.HEALER_MEANINGLESS, (*at, "eviction"), message, "remove it", key=True
-            )
+            yield say("eviction-of-medik8s", (*at, "eviction"))
         elif healer.eviction is Eviction.WAIT:
             for _, pool in _pools(site, healer):
                 if pool.role is Role.CONTROL_PLANE:
-                    message = f"services such as CoreDNS run on pool {pool.name}, and never end"
-                    yield Finding(Code.REPAIR_STUCK, (*at, "eviction"), message, "write evict")
+                    yield say("eviction-of-services", (*at, "eviction"), pool)
                     break

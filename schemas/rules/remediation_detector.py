@@ -23,7 +23,10 @@ from schemas.model.remediation import Detector
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
-from schemas.rules.remediation import PLACE, own_checks, pools_once
+from schemas.rules.object_cache_server import below
+from schemas.rules.pools import pools_once
+from schemas.rules.remediation import PLACE, own_checks
+from schemas.rules.texts import say
 
 LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
@@ -43,9 +46,7 @@ def disk_folders(site: Site) -> Iterator[Finding]:
     disks = remediation.detector.disks
     for index, disk in enumerate(disks):
         if disk in disks[:index]:
-            message = f"{disk} is there twice"
-            place = (*_DETECTOR, "disks", index)
-            yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of the two")
+            yield say("listed-twice", (*_DETECTOR, "disks", index), disk)
     yield from _cache_disks(site, disks, remediation.detector.disk_full_percent)
 
 
@@ -59,13 +60,12 @@ def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Findin
     ]
     if cache is None or not any(sizes):
         return
-    looked_at = [each for each in disks if each != "/" and _below(cache.data_path, each)]
+    looked_at = [each for each in disks if each != "/" and below(cache.data_path, each)]
     kept = sum(share(bucket.quota, site.cache_servers()) for bucket in cache.buckets)
     filled = min(kept, amount(cache.capacity))
     percent = floor(filled * 100 / (min(filter(None, sizes)) * 10**9 * FILLED_PERCENT / 100))
     if not looked_at or percent < full:
         return
-    message = f"a full cache takes {percent} % of the disk of {looked_at[-1]}, and that is no fault"
     fix = "lower cache.capacity or the buckets' quotas"
     place: Path = (*_DETECTOR, "disks", disks.index(looked_at[-1]))
     remediation = site.file.remediation
@@ -77,11 +77,7 @@ def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Findin
         fix = f"add disk_full_percent: {percent + 1}, or {fix}"
     quotas = (("cache", "buckets", index, "quota") for index in range(len(cache.buckets)))
     also = (("cache", "capacity"), *quotas)
-    yield Finding(Code.ALERT_MEANINGLESS, place, message, fix, also=also)
-
-
-def _below(path: str, folder: str) -> bool:
-    return f"{path}/".startswith(f"{folder}/")
+    yield say("disk-full-by-design", place, percent, looked_at[-1], fix, also=also)
 
 
 def xids(site: Site) -> Iterator[Finding]:
@@ -96,15 +92,11 @@ def xids(site: Site) -> Iterator[Finding]:
             if field not in listed.model_fields_set:
                 continue  # what is written goes before a default
             if number in numbers[:index]:
-                message = f"XID {number} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, at, message, "remove one of the two")
+                yield say("listed-twice", at, f"XID {number}")
             elif field == "watch" and number in listed.reboot:
-                message = f"XID {number} is in xids.reboot, and so it is not only watched"
-                fix = "remove it here, or write reboot: without it"
-                yield Finding(Code.HEALER_MEANINGLESS, at, message, fix)
+                yield say("xid-reboots-too", at, number)
     if "xids" in remediation.detector.model_fields_set and not _of_nvidia(site):
-        message = "the site serves no accelerators of NVIDIA, so xids has no effect"
-        yield Finding(Code.HEALER_MEANINGLESS, place, message, "remove it", key=True)
+        yield say("xids-without-nvidia", place)
 
 
 def _of_nvidia(site: Site) -> bool:
@@ -119,11 +111,7 @@ def device_taints(site: Site) -> Iterator[Finding]:
     if remediation is None or not remediation.device_taints or not all_known(site):
         return
     if not any(uses_dra(site, model) for model in site.models()):
-        message = (
-            "no DRA driver allocates devices here, so no single device can be taken out of use"
-        )
-        fix = "remove it, or choose model_by: dra in accelerators"
-        yield Finding(Code.HEALER_MEANINGLESS, (*PLACE, "device_taints"), message, fix, key=True)
+        yield say("device-taints-without-dra", (*PLACE, "device_taints"))
 
 
 def health_commands(site: Site) -> Iterator[Finding]:
@@ -134,9 +122,8 @@ def health_commands(site: Site) -> Iterator[Finding]:
         width = model.pci.link_width
         if width is not None and width not in LINK_WIDTHS:
             near = min(LINK_WIDTHS, key=lambda each: abs(each - width))
-            message = f"no PCIe link has {width} lanes"
-            fix = f"write {near}, or one of {', '.join(map(str, LINK_WIDTHS))}"
-            yield Finding(Code.INVALID_VALUE, (*place, "pci", "link_width"), message, fix)
+            widths = ", ".join(map(str, LINK_WIDTHS))
+            yield say("link-width-unknown", (*place, "pci", "link_width"), width, near, widths)
         if model.health is not None:
             yield from _of_health((*place, "health"), model.health)
         for index, each in enumerate(model.fabric.commands if model.fabric else ()):
@@ -144,13 +131,9 @@ def health_commands(site: Site) -> Iterator[Finding]:
         for index, text in enumerate(model.kernel_log):
             yield from _expression((*place, "kernel_log", index), text)
         if model.fabric and not (model.fabric.process or model.fabric.commands):
-            message = "fabric names no process and no command, so nothing is checked"
-            fix = "name one, or remove fabric"
-            yield Finding(Code.HEALER_MEANINGLESS, (*place, "fabric"), message, fix, key=True)
+            yield say("fabric-empty", (*place, "fabric"))
         if model.kernel_log and model.vendor == "nvidia":
-            message = "errors of NVIDIA's driver are looked for by their XIDs, not by kernel_log"
-            fix = "remove it, and list the XIDs in remediation.detector.xids"
-            yield Finding(Code.HEALER_MEANINGLESS, (*place, "kernel_log"), message, fix, key=True)
+            yield say("kernel-log-of-nvidia", (*place, "kernel_log"))
 
 
 def _of_health(place: Path, health: Health) -> Iterator[Finding]:
@@ -160,14 +143,13 @@ def _of_health(place: Path, health: Health) -> Iterator[Finding]:
 
 def _program(place: Path, program: str) -> Iterator[Finding]:
     if not _PROGRAM.fullmatch(program):
-        message = f"{program[:40]} is neither a program's name nor an absolute path"
         words = ", ".join(program.split())
         fix = f"give each word an element of its own: [{words}]" if " " in program.strip() else (
             "name a program of the host, or its path from the root"
         )  # fmt: skip
         if set(program) & set("|<>;&$`"):
             fix = "write a script into the OS image, and name that: no shell reads the command"
-        yield Finding(Code.INVALID_VALUE, place, message, fix[:200])
+        yield say("program-unfit", place, program[:40], fix[:200])
 
 
 def _expression(place: Path, text: str) -> Iterator[Finding]:
@@ -182,9 +164,7 @@ def own_check_names(site: Site) -> Iterator[Finding]:
     for index, check in enumerate(own_checks(site)):
         kind = condition_of(check.name)
         if kind.lower() in taken:
-            message = f"another check, or Kubernetes itself, sets the condition {kind}"
-            place = (*_DETECTOR, "checks", index, "name")
-            yield Finding(Code.DUPLICATE_NAME, place, message, "give this check another name")
+            yield say("check-name-taken", (*_DETECTOR, "checks", index, "name"), kind)
         taken.add(kind.lower())
 
 
@@ -203,18 +183,12 @@ def fabrics(site: Site) -> Iterator[Finding]:
         hosts = [each.accelerators for each in site.hardware.values()]
         marks = [each.fabric for each in hosts if each and each.model == own]
         if model.fabric and marks and not any(marks):
-            message = f"no hardware profile with {own} says fabric: true, so nothing is checked"
-            fix = "add fabric: true to accelerators of the profile, or remove it"
-            place = ("accelerators", "models", own, "fabric")
-            yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
+            yield say("fabric-of-no-profile", ("accelerators", "models", own, "fabric"), own)
     for name, profile in site.file.hardware.items() if all_known(site) else ():
         said = profile.accelerators
         record = site.accelerators.get(said.model) if said and said.fabric else None
         if said and record and record.fabric is None:
-            message = f"the model {said.model} does not say how its switches are checked"
-            fix = f"add fabric: to the model {said.model}, or remove it here"
-            place = ("hardware", name, "accelerators", "fabric")
-            yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
+            yield say("fabric-unknown", ("hardware", name, "accelerators", "fabric"), said)
 
 
 def link_errors(site: Site) -> Iterator[Finding]:
@@ -224,13 +198,11 @@ def link_errors(site: Site) -> Iterator[Finding]:
         return
     place: Path = (*_DETECTOR, "link_errors")
     if not any(pool.network_devices.links() for pool in site.file.pools):
-        message = "no pool has network_devices, so link_errors has no effect"
-        yield Finding(Code.HEALER_MEANINGLESS, place, message, "remove it", key=True)
+        yield say("link-errors-without-devices", place)
     for name in remediation.detector.link_errors:
         near = nearest(name, Detector().link_errors, 0.9)
         if near not in (None, name):
-            message = f"interfaces have no counter {name}, and so nothing would be checked"
-            yield Finding(Code.INVALID_VALUE, (*place, name), message, f"write {near}", key=True)
+            yield say("link-error-unknown", (*place, name), name, near)
 
 
 def broken_expression(text: str) -> tuple[str, str] | None:

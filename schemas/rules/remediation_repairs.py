@@ -10,11 +10,11 @@ from math import ceil
 
 from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.remediation import Detector
 from schemas.model.vocabulary import Fault, RemediatorKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.remediation import PLACE, has_remediator
+from schemas.rules.texts import say
 
 HOUR = 3600
 DETECTOR_IMAGE = "node-problem-detector"
@@ -44,23 +44,12 @@ def last_resort(site: Site) -> Iterator[Finding]:
         if "unhealthy_timeout_seconds" not in check.model_fields_set:
             others.append((waits, pool.name))
             continue
-        message = (
-            f"after {waits} seconds Cluster API steps in, and a remediator's reboot may take "
-            f"{takes}"
-        )
-        fix = f"write {takes + _LATER_SECONDS} or more, or lower remediation.reboot.timeout_seconds"
         place = ("pools", index, "health_check", "unhealthy_timeout_seconds")
-        yield Finding(Code.HEALER_CLASH, place, message, fix)
+        yield say("health-check-too-early", place, waits, takes, takes + _LATER_SECONDS)
     if others:
         waits, name = min(others)
-        message = (
-            f"a reboot may take {takes} seconds, and Cluster API steps in after {waits} on {name}"
-        )
-        fix = (
-            f"write {waits - _LATER_SECONDS} or less, or raise "
-            "health_check.unhealthy_timeout_seconds of its pools"
-        )
-        yield Finding(Code.HEALER_CLASH, (*_REBOOT, "timeout_seconds"), message, fix)
+        values = takes, waits, name, waits - _LATER_SECONDS
+        yield say("reboot-too-long", (*_REBOOT, "timeout_seconds"), *values)
 
 
 def window(site: Site) -> Iterator[Finding]:
@@ -72,13 +61,8 @@ def window(site: Site) -> Iterator[Finding]:
     reboot = remediation.reboot
     needed = ceil(reboot.attempts * reboot.timeout_seconds / HOUR)
     if reboot.window_hours < needed:
-        message = (
-            f"{reboot.attempts} reboots of up to {reboot.timeout_seconds} seconds do not fit "
-            f"{reboot.window_hours} h, so a host may never have had too many"
-        )
-        fix = f"write {needed} or more"
         also = tuple((*_REBOOT, name) for name in ("attempts", "timeout_seconds"))
-        yield Finding(Code.REPAIR_LOOP, (*_REBOOT, "window_hours"), message, fix, also=also)
+        yield say("reboots-beyond-window", (*_REBOOT, "window_hours"), reboot, needed, also=also)
 
 
 def reporting_times(site: Site) -> Iterator[Finding]:
@@ -88,13 +72,9 @@ def reporting_times(site: Site) -> Iterator[Finding]:
         return
     detector, every = remediation.detector, remediation.detector.interval_seconds
     if every * detector.bad_after > HOUR:
-        message = (
-            f"{detector.bad_after} checks, one in {every} seconds, take "
-            f"{every * detector.bad_after / HOUR:.1f} h to find a fault"
-        )
-        fix = f"write {HOUR // every} or less, or check more often"
         also = ((*_DETECTOR, "interval_seconds"),)
-        yield Finding(Code.OUT_OF_BOUNDS, (*_DETECTOR, "bad_after"), message, fix, also=also)
+        values = detector, every, every * detector.bad_after / HOUR, HOUR // every
+        yield say("fault-found-late", (*_DETECTOR, "bad_after"), *values, also=also)
     if has_remediator(site):
         yield from _recovery_time(detector, remediation.reboot.timeout_seconds)
 
@@ -107,14 +87,9 @@ def _recovery_time(detector: Detector, takes: int) -> Iterator[Finding]:
     by_count = "good_after" in detector.model_fields_set and every <= half
     field = "good_after" if by_count else "interval_seconds"
     most = half // every if by_count else max(half // detector.good_after, _LEAST_SECONDS)
-    message = (
-        f"{detector.good_after} checks, one in {every} seconds, leave less than half of the "
-        f"{takes} seconds of a reboot for the boot"
-    )
-    fix = f"write {most} or less, or raise remediation.reboot.timeout_seconds"
     others = {"good_after", "interval_seconds"} - {field}
     also = (*((*_DETECTOR, each) for each in others), (*_REBOOT, "timeout_seconds"))
-    yield Finding(Code.REPAIR_STUCK, (*_DETECTOR, field), message, fix, also=also)
+    yield say("recovery-too-slow", (*_DETECTOR, field), detector, every, takes, most, also=also)
 
 
 def remediation_images(site: Site) -> Iterator[Finding]:
@@ -131,9 +106,7 @@ def remediation_images(site: Site) -> Iterator[Finding]:
         needed.append((remediation.repair_image, REPAIR_IMAGE, "repair_image:", "repair_image"))
     for own, name, field, part in needed:
         if own is None and name not in site.release.images:
-            message = f"release {site.release.release} has no image {name}"
-            fix = f"write {field}, or name a release that has it"
-            yield Finding(Code.IMAGE_UNKNOWN, (*PLACE, part), message, fix)
+            yield say("remediation-image-missing", (*PLACE, part), site, name, field)
 
 
 def bad_devices(site: Site) -> Iterator[Finding]:
@@ -146,16 +119,12 @@ def bad_devices(site: Site) -> Iterator[Finding]:
     place: Path = (*PLACE, "bad_devices")
     pools = [pool for pool in site.file.pools if site.taints_devices(pool)]
     if not pools:
-        message = "no single device is taken out of use here"
-        fix = "remove it, or write device_taints: true where a DRA driver allocates devices"
-        yield Finding(Code.HEALER_MEANINGLESS, place, message, fix, key=True)
+        yield say("bad-devices-unused", place)
         return
     counts = [each.count for pool in pools if (each := site.profile(pool).accelerators)]
     count = max(counts, default=2)
     if counted.taint_up_to > max(1, count // 2):
-        message = f"at most half of the {count} devices of a host are taken out, but always one"
-        fix = f"write {max(1, count // 2)} or less"
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "taint_up_to"), message, fix)
+        yield say("taint-up-to-too-large", (*place, "taint_up_to"), count, max(1, count // 2))
     repaired = (
         Fault.PCIE_LINK_DEGRADED in site.repairs(pool, each)
         for pool in pools
@@ -163,9 +132,7 @@ def bad_devices(site: Site) -> Iterator[Finding]:
         if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
     )
     if counted.repair_beyond and not any(repaired):
-        message = "no remediator repairs pcie-link-degraded on a pool whose devices are taken out"
-        fix = "name the fault and the pool in a remediator, or remove it"
-        yield Finding(Code.HEALER_MEANINGLESS, (*place, "repair_beyond"), message, fix, key=True)
+        yield say("repair-beyond-unused", (*place, "repair_beyond"))
 
 
 def settings_used(site: Site) -> Iterator[Finding]:
@@ -173,9 +140,7 @@ def settings_used(site: Site) -> Iterator[Finding]:
     remediation = site.file.remediation
     if remediation is None:
         if PLACE[0] in site.file.model_fields_set:
-            message = "an empty section enables no check"
-            fix = "write {} after it to enable the default checks, or remove it"
-            yield Finding(Code.HEALER_MEANINGLESS, PLACE, message, fix, key=True)
+            yield say("remediation-empty", PLACE)
         return
     controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
     lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
@@ -191,12 +156,8 @@ def settings_used(site: Site) -> Iterator[Finding]:
         if unwritten or any(each.kind is kind for each in remediation.healers):
             continue
         of_kind = f" of kind {kind.value}" * bool(remediation.healers)
-        message = f"the site has no remediator{of_kind}, so {place[-1]} has no effect"
-        where = (*PLACE, *place)
-        yield Finding(Code.HEALER_MEANINGLESS, where, message, "remove it", key=True)
+        yield say("remediation-setting-unused", (*PLACE, *place), of_kind, place[-1])
     operated = has_remediator(site, controller)
     resets = any(device_reset(site, pool) for pool in site.file.pools)
     if remediation.reboot.reset_first and operated and not resets:
-        message = "no repair can reset the devices of a pool, so reset_first has no effect"
-        fix = "remove it, or write reset: in a model's record where Foresite runs its device plugin"
-        yield Finding(Code.HEALER_MEANINGLESS, (*_REBOOT, "reset_first"), message, fix, key=True)
+        yield say("reset-first-unused", (*_REBOOT, "reset_first"))

@@ -8,11 +8,11 @@ from collections.abc import Iterable, Iterator
 
 from schemas.facts.quotas import groups
 from schemas.facts.rollout import takes_all, waves
-from schemas.model.codes import Code
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, Role, RolloutStrategy
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 STARTUP_MARGIN_SECONDS = 600
 """Seconds of a start besides the re-image: waiting for a host, power-on, joining."""
@@ -23,19 +23,15 @@ def rollout_settings(at: InPool) -> Iterator[Finding]:
     pool = at.pool
     written = pool.rollout.model_fields_set
     if pool.role is Role.CONTROL_PLANE:
-        why = "a control plane is always rolled one machine at a time"
-        fix = "remove it; spares: 1 lets a new machine come before an old one goes"
+        row = "rollout-of-control-plane"
         names: Iterable[str] = written - {"drain_timeout_seconds"}
     elif pool.rollout.strategy is RolloutStrategy.ON_DELETE:
-        why = "with OnDelete a machine is replaced when a person deletes it"
-        fix = "remove it, or write strategy: RollingUpdate"
+        row = "rollout-on-delete"
         names = written & {"max_unavailable", "max_surge"}
     else:
         return
     for name in sorted(names):
-        place = at.path("rollout", name)
-        message = f"{why}, so {name} has no effect"
-        yield Finding(Code.ROLLOUT_MEANINGLESS, place, message, fix, key=True)
+        yield say(row, at.path("rollout", name), name)
 
 
 def surge(at: InPool) -> Iterator[Finding]:
@@ -47,26 +43,17 @@ def surge(at: InPool) -> Iterator[Finding]:
         return
     if _is_stuck(at):
         where = " in any zone" if rollout.by_zone else ""
-        message = (
-            f"max_unavailable: 0 keeps every old machine, and max_surge: {surge} finds no spare "
-            f"host{where}"
-        )
-        fix = "write max_surge: 0 and max_unavailable: 1, or spares: 1 if the pool has a free host"
-        yield Finding(Code.ROLLOUT_STUCK, place, message, fix)
+        yield say("surge-without-spares", place, surge, where)
     else:
         where = " in each zone" if rollout.by_zone else ""
-        message = f"max_surge: {surge} is more than the pool's spare hosts{where}: {spares}"
-        fix = f"write max_surge: {spares}, or spares: {surge} if the pool has as many free hosts"
-        yield Finding(Code.SURGE_UNUSED, place, message, fix)
+        yield say("surge-beyond-spares", place, surge, where, spares)
 
 
 def progress(at: InPool) -> Iterator[Finding]:
     """Some machine may go: old ones go only as far as max_unavailable and new ones allow."""
     rollout = at.pool.rollout
     if not rollout.max_surge and _is_stuck(at):
-        message = "with max_unavailable: 0 and no surge, no old machine may ever be deleted"
-        fix = "write max_unavailable: 1"
-        yield Finding(Code.ROLLOUT_STUCK, at.path("rollout", "max_unavailable"), message, fix)
+        yield say("rollout-without-progress", at.path("rollout", "max_unavailable"))
 
 
 def all_at_once(at: InPool) -> Iterator[Finding]:
@@ -78,13 +65,9 @@ def all_at_once(at: InPool) -> Iterator[Finding]:
     machines, zone = min(sizes, default=(0, None))
     if takes_all(rollout.max_unavailable, machines):
         where = f" in zone {zone}" if zone else ""
-        yield Finding(
-            Code.ROLLOUT_ALL_AT_ONCE,
-            at.path("rollout", "max_unavailable"),
-            f"max_unavailable: {rollout.max_unavailable} takes all {machines} machines{where} at "
-            "once",
-            f"write {max(1, machines // 10)}" + f", or at most {machines - 1}" * (machines > 2),
-        )
+        more = f", or at most {machines - 1}" * (machines > 2)
+        values = rollout, machines, where, max(1, machines // 10), more
+        yield say("rollout-all-at-once", at.path("rollout", "max_unavailable"), *values)
 
 
 def _rolls(pool: Pool) -> bool:
@@ -114,9 +97,8 @@ def health_settings(at: InPool) -> Iterator[Finding]:
         reasons["max_unhealthy_percent"] = "of a control plane one machine at most is touched"
     for name in sorted(reasons.keys() & pool.health_check.model_fields_set):
         place = at.path("health_check", name)
-        message = f"{reasons[name]}, so {name} has no effect"
         remedy = "" if name == "max_unhealthy_percent" else ", or choose the other remedy"
-        yield Finding(Code.HEALTH_CHECK_MEANINGLESS, place, message, f"remove it{remedy}", key=True)
+        yield say("health-setting-unused", place, reasons[name], name, remedy)
 
 
 def startup(at: InPool) -> Iterator[Finding]:
@@ -133,10 +115,6 @@ def startup(at: InPool) -> Iterator[Finding]:
     minutes = site.profile(pool).reimage_minutes
     need = minutes * 60 + STARTUP_MARGIN_SECONDS
     if limit < need:
-        yield Finding(
-            Code.HEALTH_CHECK_LOOP,
-            at.path("health_check", "node_startup_timeout_seconds"),
-            f"{limit} seconds are less than a re-image of {pool.hardware} ({minutes} minutes) and "
-            f"{STARTUP_MARGIN_SECONDS} seconds to join",
-            f"write {need} or more",
-        )
+        place = at.path("health_check", "node_startup_timeout_seconds")
+        values = limit, pool, minutes, STARTUP_MARGIN_SECONDS, need
+        yield say("startup-timeout-too-short", place, *values)

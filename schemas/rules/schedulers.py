@@ -7,11 +7,10 @@ pkg/scheduler/framework/runtime/framework.go (maxTimeout).
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
 from schemas.model.vocabulary import BackendKind, Role
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import advise, say
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
@@ -40,13 +39,10 @@ def backend_names(site: Site) -> Iterator[Finding]:
     seen: set[str] = set()
     for at, backend in _backends(site):
         if backend.name == DEFAULT_SCHEDULER:
-            message = f"{DEFAULT_SCHEDULER} is the scheduler of every pool that no backend names"
-            fix = "give the backend another name, which its pods write as schedulerName"
-            yield Finding(Code.RESERVED_NAME, (*at, "name"), message, fix)
+            yield say("backend-name-of-default", (*at, "name"), DEFAULT_SCHEDULER)
         elif backend.name in seen:
-            message = f"there are two backends named {backend.name}"
-            fix = "give this one another name, or put its pools into the other"
-            yield Finding(Code.DUPLICATE_NAME, (*at, "name"), message, fix)
+            way = "put its pools into the other"
+            yield say("two-of-a-name", (*at, "name"), "backends", backend.name, way)
         seen.add(backend.name)
 
 
@@ -58,21 +54,13 @@ def backend_pools(site: Site) -> Iterator[Finding]:
         for index, name in enumerate(backend.pools):
             place = (*at, "pools", index)
             if name not in pools:
-                near = nearest(name, sorted(pools))
-                fix = f"write {near}" if near else f"write one of {', '.join(pools)}"
-                yield Finding(Code.UNKNOWN_POOL, place, f"there is no pool {name}", fix)
+                yield say("pool-unknown", place, name, advise(name, pools))
             elif name in owner:
                 other = owner[name]
                 where = "twice here" if other == backend.name else f"in {other} too"
-                fix = "name it once, in the backend whose scheduler shall place its pods"
-                yield Finding(Code.SCHEDULER_CLASH, place, f"pool {name} is {where}", fix)
+                yield say("backend-pool-taken", place, name, where)
             elif pools[name].role is Role.CONTROL_PLANE and pools[name].taints is None:
-                yield Finding(
-                    Code.SCHEDULER_MEANINGLESS,
-                    place,
-                    f"pool {name} is the control plane, whose taint keeps pods out",
-                    "remove it here, or write taints: [] in the pool to let pods in",
-                )
+                yield say("backend-of-control-plane", place, name)
             owner.setdefault(name, backend.name)
 
 
@@ -87,13 +75,8 @@ def backends_of_models(site: Site) -> Iterator[Finding]:
             if backend == owner:
                 continue
             mine, theirs = (each.name if each else "no backend" for each in (backend, owner))
-            yield Finding(
-                Code.SCHEDULER_CLASH,
-                ("pools", pools.index(pool.name), "name"),
-                f"pools {first.name} and {pool.name} have {model}; the one is in {theirs}, the "
-                f"other in {mine}",
-                "name both pools in one backend, or both in none",
-            )
+            place = ("pools", pools.index(pool.name), "name")
+            yield say("backends-divide-model", place, first, pool, model, theirs, mine)
 
 
 def backend_kinds(site: Site) -> Iterator[Finding]:
@@ -102,20 +85,11 @@ def backend_kinds(site: Site) -> Iterator[Finding]:
     for at, backend in _backends(site):
         ours = backend.kind is BackendKind.KUBE_SCHEDULER
         if ours and backend.scheduler is None:
-            message = f"nothing says which scheduler {backend.name} is"
-            fix = "write scheduler: with its image, and gang: or throttler:"
-            yield Finding(Code.SCHEDULER_INCOMPLETE, (*at, "kind"), message, fix)
+            yield say("scheduler-missing", (*at, "kind"), backend)
         elif not ours and backend.scheduler is not None:
-            message = f"{backend.kind.value} brings its own programs, and Foresite runs none for it"
-            fix = "remove scheduler, or write kind: kube-scheduler"
-            yield Finding(Code.SCHEDULER_MEANINGLESS, (*at, "scheduler"), message, fix)
+            yield say("scheduler-of-others", (*at, "scheduler"), backend)
         elif not ours and backend.kind in first:
-            yield Finding(
-                Code.SCHEDULER_MEANINGLESS,
-                (*at, "kind"),
-                f"a cluster has one {backend.kind.value}, and that is {first[backend.kind]} here",
-                f"put the pools of {backend.name} into {first[backend.kind]}",
-            )
+            yield say("backend-kind-twice", (*at, "kind"), backend, first[backend.kind])
         first.setdefault(backend.kind, backend.name)
 
 
@@ -125,17 +99,9 @@ def plugins(site: Site) -> Iterator[Finding]:
     for at, backend, scheduler in _run_here(site):
         name = scheduler.throttler
         if scheduler.gang is None and name is None:
-            message = f"{backend.name} has neither gangs nor a throttler, as the default scheduler"
-            fix = "write gang: or throttler:, or remove the backend"
-            yield Finding(Code.SCHEDULER_INCOMPLETE, at, message, fix)
+            yield say("scheduler-without-plugins", at, backend)
         if name is not None and name in throttlers:
-            yield Finding(
-                Code.DUPLICATE_NAME,
-                (*at, "throttler"),
-                f"{throttlers[name]} and {backend.name} would both write the status of throttles "
-                f"for {name}",
-                "give this throttler another name",
-            )
+            yield say("throttler-name-taken", (*at, "throttler"), throttlers[name], backend, name)
         if name is not None:
             throttlers.setdefault(name, backend.name)
 
@@ -148,22 +114,11 @@ def gang_times(site: Site) -> Iterator[Finding]:
             continue
         limit, longest = gang.timeout_limit_seconds, _longest(gang)
         if gang.timeout_seconds > limit:
-            yield Finding(
-                Code.GANG_TIMEOUT,
-                (*at, "gang", "timeout_seconds"),
-                f"gangs that say nothing wait for {gang.timeout_seconds} s, and none may ask for "
-                f"more than {limit} s",
-                f"write {limit} or less, or raise timeout_limit_seconds",
-            )
+            yield say("gang-timeout-beyond-limit", (*at, "gang", "timeout_seconds"), gang, limit)
         elif longest > LONGEST_WAIT_SECONDS:
             fitting = LONGEST_WAIT_SECONDS - gang.jitter_seconds + 1
-            yield Finding(
-                Code.GANG_TIMEOUT,
-                (*at, "gang", "timeout_limit_seconds"),
-                f"with jitter a gang may wait for {longest} s, and a kube-scheduler ends every "
-                f"wait at {LONGEST_WAIT_SECONDS} s",
-                f"write {fitting} or less, or a smaller jitter_seconds",
-            )
+            place = (*at, "gang", "timeout_limit_seconds")
+            yield say("gang-limit-too-long", place, longest, LONGEST_WAIT_SECONDS, fitting)
 
 
 def _longest(gang: Gang) -> int:
@@ -176,19 +131,12 @@ def canaries(site: Site) -> Iterator[Finding]:
     gangs = [at for at, _, scheduler in _run_here(site) if scheduler.gang is not None]
     for at in gangs:
         if CANARY_IMAGE not in site.release.images:
-            yield Finding(
-                Code.IMAGE_UNKNOWN,
-                (*at, "gang"),
-                f"release {site.release.release} has no image {CANARY_IMAGE}, which wakes gangs",
-                f"add {CANARY_IMAGE} to images in the release, or name a release that has it",
-            )
+            yield say("canary-image-missing", (*at, "gang"), site, CANARY_IMAGE)
     priorities = site.file.scheduling.priorities if site.file.scheduling else []
     for index, priority in enumerate(priorities if gangs else []):
         if priority.name == CANARY_PRIORITY:
             place = ("scheduling", "priorities", index, "name")
-            message = f"{CANARY_PRIORITY} is the PriorityClass of the pods that wake gangs"
-            fix = "give this PriorityClass another name"
-            yield Finding(Code.RESERVED_NAME, place, message, fix)
+            yield say("priority-of-canary", place, CANARY_PRIORITY)
 
 
 def replicas(site: Site) -> Iterator[Finding]:
@@ -198,10 +146,5 @@ def replicas(site: Site) -> Iterator[Finding]:
     for at, backend, scheduler in _run_here(site):
         if 0 < machines < scheduler.replicas:
             said = "replicas" in scheduler.model_fields_set
-            yield Finding(
-                Code.SCHEDULER_MEANINGLESS,
-                (*at, "replicas") if said else at,
-                f"{backend.name} has {scheduler.replicas} replicas, each on its own machine of the "
-                f"control plane, which has {machines}",
-                f"write {machines}" if said else f"add replicas: {machines}",
-            )
+            place, way = ((*at, "replicas"), "write") if said else (at, "add replicas:")
+            yield say("replicas-too-many", place, backend, scheduler, machines, way)

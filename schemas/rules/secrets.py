@@ -14,6 +14,7 @@ from schemas.model.secrets import PLACEHOLDER, Secrets
 from schemas.reading.literal_secrets import Placed, in_manifests, in_text
 from schemas.rules.files import MANIFESTS, site_file_references
 from schemas.rules.finding import Finding, Path, TextPlace
+from schemas.rules.texts import say
 
 _PLACE: Path = ("secrets",)
 _KNOWN = ("site", "namespace", "secret")
@@ -26,8 +27,7 @@ def stores(site: Site) -> Iterator[Finding]:
     secrets = site.file.secrets
     if secrets is None:
         if _PLACE[0] in site.file.model_fields_set:
-            message, fix = "an empty section fetches nothing", "name the stores, or remove it"
-            yield Finding(Code.SECRETS_MEANINGLESS, _PLACE, message, fix, key=True)
+            yield say("secrets-empty", _PLACE)
         return
     references = secret_references(site)
     for field, store, management in (
@@ -37,13 +37,9 @@ def stores(site: Site) -> Iterator[Finding]:
         needed = [each for each in references if each.management is management]
         cluster = "the management cluster" if management else "the site's own cluster"
         if needed and store is None:
-            message = f"{_some(needed)} of {cluster} would be fetched, and no store is named"
-            fix = f"add {field}: {{name: …}} with a store of {cluster}"
-            yield Finding(Code.SECRET_STORE, _PLACE, message, fix, key=True)
+            yield say("secret-store-missing", _PLACE, _some(needed), cluster, field)
         elif store is not None and not needed and site.hosts:  # BMCs come with the hosts
-            message = f"the site refers to no Secret of {cluster}"
-            fix = "remove it, until something of the site reads a Secret there"
-            yield Finding(Code.SECRETS_MEANINGLESS, (*_PLACE, field), message, fix, key=True)
+            yield say("secret-store-unused", (*_PLACE, field), cluster)
 
 
 def _some(needed: list[SecretReference]) -> str:
@@ -61,9 +57,8 @@ def paths(site: Site) -> Iterator[Finding]:
     wrong = [name for name in PLACEHOLDER.findall(secrets.path) if name not in _KNOWN]
     if wrong or "{" in rest or "}" in rest:
         shown = f"{{{wrong[0]}}}" if wrong else "a brace alone"
-        message = f"{shown} stands for nothing, and would be looked for in the store as it is"
         known = ", ".join(f"{{{name}}}" for name in _KNOWN)
-        yield Finding(Code.INVALID_VALUE, place, message, f"write any of {known}")
+        yield say("secret-path-unknown", place, shown, known)
         return
     owners: dict[tuple[object, ...], SecretReference] = {}
     for each in secret_references(site):
@@ -73,9 +68,8 @@ def paths(site: Site) -> Iterator[Finding]:
                 f"{_name(other)} and {_name(each)} have one place in the store: "
                 f"{secrets.place(site.name, each.namespace, each.name)}"
             )
-            fix = "write {namespace} and {secret} into the path, as in its default"
             at = place if "path" in secrets.model_fields_set else _PLACE
-            yield Finding(Code.SECRET_CLASH, at, message[:160], fix)
+            yield say("secret-path-taken", at, message[:160])
             return
 
 
@@ -95,9 +89,7 @@ def bmc_credentials(site: Site) -> Iterator[Finding]:
     """The Secret of the BMCs is none that Cluster API makes, which would overwrite it."""
     name = site.file.bmc.credentials
     if name in {f"{site.name}-{end}" for end in _OF_CLUSTER_API}:
-        message = f"{name} is a Secret that Cluster API makes for the cluster itself"
-        fix = f"give the BMCs' Secret another name, such as {site.name}-bmc"
-        yield Finding(Code.RESERVED_NAME, ("bmc", "credentials"), message, fix)
+        yield say("bmc-secret-of-cluster-api", ("bmc", "credentials"), name, site)
 
 
 def literals(site: Site) -> Iterator[Finding]:

@@ -14,12 +14,13 @@ from typing import Any
 from schemas.kubernetes.masking import shorten
 from schemas.model.addresses import AnyNetwork
 from schemas.model.cluster import Cluster
-from schemas.model.codes import Code
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.vocabulary import VirtualIp
 from schemas.reading.host_list import Host
+from schemas.rules.addresses import ENDPOINT
 from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.hosts import UNIQUE_COLUMNS
+from schemas.rules.texts import say
 
 _IPV4 = re.compile(IPV4_PATTERN)
 MOST_NAMED = 3
@@ -135,9 +136,7 @@ def _cell_clashes(
 
 
 def _cell(column: str, value: str, line: int, other: Footprint, other_line: int) -> Finding:
-    message = f"{column} {value} is also on line {other_line} of {other.hosts_file}"
-    fix = f"write the {column} that this host really has, or remove it from one of the sites"
-    return Finding(Code.SITES_CLASH, HostCell(line, column), message, fix)
+    return say("cell-of-two-sites", HostCell(line, column), column, value, other_line, other)
 
 
 def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:
@@ -145,11 +144,9 @@ def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Fou
     line = other.line_of(column, address)
     kind = "the BMC" if column == "bmc" else "the address"
     what = f"{kind} of the host on line {line} of {other.hosts_file}"
-    fix = "choose an address that no other site has"
-    place = ("cluster", "endpoint")
-    found[mine.site].append(Finding(Code.SITES_CLASH, place, f"{address} is also {what}", fix))
-    message = f"{column} {address} is also the endpoint of site {mine.site}"
-    found[other.site].append(Finding(Code.SITES_CLASH, HostCell(line, column), message, fix))
+    found[mine.site].append(say("endpoint-is-host", ENDPOINT, address, what))
+    cell = HostCell(line, column)
+    found[other.site].append(say("host-is-endpoint", cell, column, address, mine))
 
 
 def _endpoint_clashes(footprints: Sequence[Footprint], found: Found) -> None:
@@ -160,9 +157,8 @@ def _endpoint_clashes(footprints: Sequence[Footprint], found: Found) -> None:
         known = owners.setdefault(mine.endpoint, [])
         same = (e for e in known if mine.announced or e.announced or mine.port == e.port)
         for other in islice(same, MOST_NAMED):
-            message = f"{mine.endpoint} is also the endpoint of site "
-            fix = "choose an address that no other site has"
-            _both(mine, other, ("cluster", "endpoint"), message, fix, found)
+            for each, its in ((mine, other), (other, mine)):
+                found[each.site].append(say("endpoint-of-two-sites", ENDPOINT, each, its))
         known.append(mine)
 
 
@@ -171,16 +167,9 @@ def _context_clashes(footprints: Sequence[Footprint], found: Found) -> None:
     for mine in footprints:
         other = owners.setdefault(mine.context, mine) if mine.context else mine
         if other is not mine:
-            message = f"{mine.context} is also the context of the cluster of site "
-            fix = "write the context of this site's own cluster"
-            _both(mine, other, ("cluster", "context"), message, fix, found)
-
-
-def _both(
-    mine: Footprint, other: Footprint, place: Path, message: str, fix: str, found: Found
-) -> None:
-    for each, its in ((mine, other), (other, mine)):
-        found[each.site].append(Finding(Code.SITES_CLASH, place, message + its.site, fix))
+            for each, its in ((mine, other), (other, mine)):
+                place = ("cluster", "context")
+                found[each.site].append(say("context-of-two-sites", place, each, its))
 
 
 def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
@@ -198,13 +187,6 @@ def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:
         for other in islice(others, MOST_NAMED):
             for mine, its in ((span, other), (other, span)):
                 _, _, site, name, place, network = mine
-                finding = _network(place, name, network, its[2], its[3], its[5])
-                found[site].append(finding)
+                values = network, name, its[5], its[3], its[2]
+                found[site].append(say("networks-of-two-sites", place, *values))
         around.append(span)
-
-
-def _network(
-    place: Path, name: str, network: AnyNetwork, other: str, other_name: str, theirs: AnyNetwork
-) -> Finding:
-    message = f"{network} of {name} overlaps {theirs} of {other_name} in site {other}"
-    return Finding(Code.SITES_CLASH, place, message, "choose a network that no other site has")

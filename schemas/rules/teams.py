@@ -4,15 +4,14 @@ Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of
 plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (space on disk).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
-from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.scheduling import EphemeralStorage, Team
 from schemas.model.vocabulary import BackendKind
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import advise, say
 
 _SYSTEM_PRIORITIES = "system-"
 _VOLCANOS_QUEUES = ("default", "root")
@@ -32,31 +31,17 @@ def priorities(site: Site) -> Iterator[Finding]:
     default = ""
     for index, priority in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
-        yield from _priority_name(place, priority.name, seen)
+        name = priority.name
+        if name in seen:
+            yield say("two-of-a-name", (*place, "name"), "PriorityClasses", name, "remove it")
+        if name.startswith(_SYSTEM_PRIORITIES):
+            yield say("priority-name-reserved", (*place, "name"), name, _SYSTEM_PRIORITIES)
         if priority.value in seen:
-            message = (
-                f"{priority.name} and {seen[priority.value]} both have the value {priority.value}"
-            )
-            fix = "give each a value of its own: pods of equal value go first by their age"
-            yield Finding(Code.PRIORITY_CLASH, (*place, "value"), message, fix)
+            yield say("priority-value-taken", (*place, "value"), priority, seen[priority.value])
         if priority.default and default:
-            message = f"{priority.name} is a second default, besides {default}"
-            yield Finding(Code.PRIORITY_CLASH, (*place, "default"), message, "write false")
+            yield say("priority-second-default", (*place, "default"), priority, default)
         seen |= {priority.value: priority.name, priority.name: priority.name}
         default = default or (priority.name if priority.default else "")
-
-
-def _priority_name(place: Path, name: str, seen: Iterable[object]) -> Iterator[Finding]:
-    if name in seen:
-        message = f"there are two PriorityClasses named {name}"
-        fix = "give this one another name, or remove it"
-        yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
-    if name.startswith(_SYSTEM_PRIORITIES):
-        message = (
-            f"{name} begins with {_SYSTEM_PRIORITIES}, which is reserved for Kubernetes' own "
-            "PriorityClasses"
-        )
-        yield Finding(Code.RESERVED_NAME, (*place, "name"), message, "give it another name")
 
 
 def team_names(site: Site) -> Iterator[Finding]:
@@ -65,12 +50,9 @@ def team_names(site: Site) -> Iterator[Finding]:
     kinds = {backend.kind for backend in site.scheduling.backends}
     for place, team in teams_of(site):
         if team.name in _VOLCANOS_QUEUES and BackendKind.VOLCANO in kinds:
-            message = f"{team.name} is a queue of Volcano's own"
-            yield Finding(Code.RESERVED_NAME, (*place, "name"), message, "give it another name")
+            yield say("team-name-of-queue", (*place, "name"), team)
         if team.name in seen:
-            message = f"there are two teams named {team.name}"
-            fix = "give this one another name, or join the two"
-            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+            yield say("two-of-a-name", (*place, "name"), "teams", team.name, "join the two")
         seen.add(team.name)
 
 
@@ -81,14 +63,10 @@ def team_priorities(site: Site) -> Iterator[Finding]:
         for index, name in enumerate(team.priorities):
             here = (*place, "priorities", index)
             if name not in known:
-                message = f"there is no PriorityClass {name}"
-                near = nearest(name, known)
                 others = f"write one of {', '.join(known)}" if known else "add it to priorities"
-                fix = f"write {near}" if near else others
-                yield Finding(Code.UNKNOWN_PRIORITY, here, message, fix)
+                yield say("priority-unknown", here, name, advise(name, known, others))
             elif name in team.priorities[:index]:
-                message = f"PriorityClass {name} is there twice"
-                yield Finding(Code.DUPLICATE_NAME, here, message, "remove one of the two")
+                yield say("listed-twice", here, f"PriorityClass {name}")
 
 
 def storage(site: Site) -> Iterator[Finding]:
@@ -108,6 +86,6 @@ def _storage(place: Path, given: EphemeralStorage) -> Iterator[Finding]:
         if amount(sizes[less]) > amount(sizes[more]):
             # Of the two the one that the file says is at fault.
             name, other = (less, more) if less in given.model_fields_set else (more, less)
-            message = f"{less}: {sizes[less]} is more than {more}: {sizes[more]}"
-            fix = f"write {sizes[other]} or {'less' if name == less else 'more'}"
-            yield Finding(Code.STORAGE_LIMITS, (*place, name), message, fix)
+            side = "less" if name == less else "more"
+            values = less, sizes[less], more, sizes[more], sizes[other], side
+            yield say("storage-bounds-crossed", (*place, name), *values)

@@ -11,11 +11,11 @@ from math import ceil
 
 from schemas.facts.quotas import Holder, Supply, guaranteed_devices, holder, models_held_by, supply
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.scheduling import OffPeak, Team
 from schemas.rules.finding import Finding, Path
 from schemas.rules.teams import teams_of
+from schemas.rules.texts import advise, say
 
 MAX_WINDOWS = 400
 """Spans of off-peak hours in one throttle: nights and weekends of one and a half years. The
@@ -45,21 +45,17 @@ def _known_model(site: Site, place: Path, model: str) -> Iterator[Finding]:
         return
     settings = site.file.accelerators
     if settings is None:
-        message = f"{model} is limited, and Foresite serves no accelerators on this site"
-        fix = "add the section accelerators, which says how pods ask for them"
-        yield Finding(Code.ACCELERATOR_UNSERVED, place, message, fix, key=True)
+        yield say("limit-without-accelerators", place, model)
     elif any(pool.hardware not in site.hardware for pool in site.file.pools):
         return  # that pool may have it
     elif model in site.accelerators:
-        message = f"no pool of the site has {model}"
-        fix = f"remove it; there is {', '.join(models)}" if models else "remove it"
-        yield Finding(Code.ACCELERATOR_UNKNOWN, place, message, fix, key=True)
+        others = f"; there is {', '.join(models)}" if models else ""
+        yield say("limit-model-of-no-pool", place, model, others)
     else:
         short = {settings.names.get(each, each): each for each in models}
         near = short.get(model) or nearest(model, models)
         fix = f"write {near}" if near else f"there is {', '.join(models) or 'none'}"
-        message = f"there is no accelerator model {model}"
-        yield Finding(Code.ACCELERATOR_UNKNOWN, place, message, fix, key=True)
+        yield say("limit-model-unknown", place, model, fix)
 
 
 def off_peak_hours(site: Site) -> Iterator[Finding]:
@@ -74,34 +70,27 @@ def off_peak_hours(site: Site) -> Iterator[Finding]:
     yield from faults
     times = 0 if faults else len(windows(off_peak))
     if times > MAX_WINDOWS:
-        message = f"from {off_peak.first_day} on off-peak comes {times} times, over {MAX_WINDOWS}"
-        fix = "choose an earlier last day, and a later one when it comes near"
-        yield Finding(Code.OUT_OF_BOUNDS, (*place, "last_day"), message, fix)
+        yield say("off-peak-too-often", (*place, "last_day"), off_peak, times, MAX_WINDOWS)
 
 
 def _hours(off_peak: OffPeak, place: Path) -> Iterator[Finding]:
     from schemas.facts.off_peak import time_zones
 
-    code = Code.OFF_PEAK_MEANINGLESS
     if off_peak.time_zone not in time_zones():
         # Abbreviations are alike and mean other hours: only places are offered.
         places = [each for each in time_zones() if "/" in each and not each.startswith("Etc/")]
-        near = nearest(off_peak.time_zone, sorted(places))
-        message = f"there is no time zone {off_peak.time_zone}"
-        fix = f"write {near}" if near else "write one of the tz database, such as Asia/Tokyo"
-        yield Finding(code, (*place, "time_zone"), message, fix)
+        otherwise = "write one of the tz database, such as Asia/Tokyo"
+        advice = advise(off_peak.time_zone, sorted(places), otherwise)
+        yield say("off-peak-zone-unknown", (*place, "time_zone"), off_peak, advice)
     if off_peak.start == off_peak.end:
-        message = f"off-peak starts and ends at {off_peak.start}"
-        yield Finding(code, (*place, "end"), message, "let it end at another time than it starts")
+        yield say("off-peak-empty", (*place, "end"), off_peak)
     days = {name: _day(getattr(off_peak, name)) for name in ("first_day", "last_day")}
     for name, day in days.items():
         if day is None:
-            message = f"there is no {getattr(off_peak, name)}"
-            yield Finding(code, (*place, name), message, "write a day of the calendar")
+            yield say("off-peak-day-unknown", (*place, name), getattr(off_peak, name))
     first, last = days.values()
     if first and last and last < first:
-        message = f"the last day, {last}, is before the first, {first}"
-        yield Finding(code, (*place, "last_day"), message, f"write {first} or a later day")
+        yield say("off-peak-ends-before-start", (*place, "last_day"), last, first)
 
 
 def _day(text: str) -> date | None:
@@ -116,21 +105,15 @@ def off_peak_used(site: Site) -> Iterator[Finding]:
     scheduling = site.file.scheduling
     if scheduling is None:
         return
-    code, teams = Code.OFF_PEAK_MEANINGLESS, teams_of(site)
+    teams = teams_of(site)
     for place, team in teams:
         if team.off_peak and scheduling.off_peak is None:
-            message = f"team {team.name} has limits off-peak, and no hours are off-peak"
-            fix = "say in off_peak of scheduling when they hold, or remove them"
-            yield Finding(code, (*place, "off_peak"), message, fix, key=True)
+            yield say("off-peak-limits-without-hours", (*place, "off_peak"), team)
         for model, count in team.off_peak.items():
             if team.accelerators.get(model, 0) == count:
-                message = f"{count} is the usual limit of {model}"
-                fix = "write another number, or remove it"
-                yield Finding(code, (*place, "off_peak", model), message, fix)
+                yield say("off-peak-limit-is-usual", (*place, "off_peak", model), count, model)
     if scheduling.off_peak is not None and not any(team.off_peak for _, team in teams):
-        message = "no team has other limits off-peak"
-        fix = "give teams limits in off_peak, or remove the hours"
-        yield Finding(code, ("scheduling", "off_peak"), message, fix, key=True)
+        yield say("off-peak-without-limits", ("scheduling", "off_peak"))
 
 
 def limits_held(site: Site) -> Iterator[Finding]:
@@ -141,13 +124,8 @@ def limits_held(site: Site) -> Iterator[Finding]:
         several = len(team.namespaces) > 1
         for model, count in team.accelerators.items():
             if several and count and model in quotas:
-                message = (
-                    f"{model} is limited by a ResourceQuota, which holds for one namespace, and "
-                    f"team {team.name} has {len(team.namespaces)}"
-                )
-                fix = f"give the team one namespace, or {_throttler_advice(site, model)}"
-                at = (*place, "accelerators", model)
-                yield Finding(Code.LIMIT_UNSUPPORTED, at, message, fix, key=True)
+                values = model, team, len(team.namespaces), _throttler_advice(site, model)
+                yield say("limit-over-namespaces", (*place, "accelerators", model), *values)
 
 
 def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
@@ -156,10 +134,8 @@ def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
             continue
         by = holder(site.backend_of(model))
         if by in _NO_HOURS:
-            message = f"{model} has the same limit at all hours: {_NO_HOURS[by]}"
-            fix = f"remove it, or {_throttler_advice(site, model)}"
-            at = (*place, "off_peak", model)
-            yield Finding(Code.LIMIT_UNSUPPORTED, at, message, fix, key=True)
+            values = model, _NO_HOURS[by], _throttler_advice(site, model)
+            yield say("limit-without-hours", (*place, "off_peak", model), *values)
 
 
 def _throttler_advice(site: Site, model: str) -> str:
@@ -183,9 +159,7 @@ def overcommitment(site: Site) -> Iterator[Finding]:
             yield _too_much(site, model, (there, total, percent))
         elif percent is not None and total <= there.devices - there.out:
             place = ("scheduling", "overcommit_percent", model)
-            message = f"all {total} {model} that teams are guaranteed exist without it"
-            fix = "remove it, so that a guarantee beyond the supply is found"
-            yield Finding(Code.SCHEDULER_MEANINGLESS, place, message, fix, key=True)
+            yield say("overcommit-unneeded", place, total, model)
 
 
 def _allowed_devices(there: Supply, percent: int | None) -> int:
@@ -212,7 +186,7 @@ def _too_much(site: Site, model: str, numbers: tuple[Supply, int, int | None]) -
         fix += f", or set overcommit_percent of {model} to {needed} if teams may have to wait"
     place, *also = [(*at, "accelerators", model) for _, at, _ in sums]
     also += [("scheduling", "overcommit_percent", model)]
-    return Finding(Code.OVERCOMMITTED, place, message, fix, also=tuple(also))
+    return say("guarantees-beyond-supply", place, message, fix, also=tuple(also))
 
 
 def off_peak_there(site: Site) -> Iterator[Finding]:
@@ -220,7 +194,7 @@ def off_peak_there(site: Site) -> Iterator[Finding]:
     models = site.models()
     for place, team in teams_of(site):
         for model, count in team.off_peak.items():
-            if model in models and count > supply(site, model).devices:
-                message = f"there are {supply(site, model).devices} {model}, and not {count}"
-                fix = f"write {supply(site, model).devices} or less"
-                yield Finding(Code.OVERCOMMITTED, (*place, "off_peak", model), message, fix)
+            there = supply(site, model).devices if model in models else count
+            if count > there:
+                at = (*place, "off_peak", model)
+                yield say("off-peak-limit-beyond-supply", at, there, model, count)

@@ -2,8 +2,8 @@
 
 import datetime
 
-from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
+from schemas.rules.texts import say
 
 MAX_DAYS = 2 * 366
 """Most days until the end of an exception. An end within them stays valid as time goes by."""
@@ -15,8 +15,5 @@ def end_of(text: str, place: Path) -> list[Finding]:
     try:
         until = datetime.date.fromisoformat(text)
     except ValueError:
-        message, fix = f"{text} is no day of the calendar", "name a day that is one"
-        return [Finding(Code.INVALID_VALUE, place, message, fix)]
-    message = f"{text} is more than two years away"
-    fix = "name a day on which somebody looks at it again, and can prolong it"
-    return [Finding(Code.OUT_OF_BOUNDS, place, message, fix)] if until > last else []
+        return [say("day-unknown", place, text)]
+    return [say("day-too-late", place, text)] if until > last else []

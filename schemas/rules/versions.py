@@ -3,14 +3,13 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.model.hardware import Arch
 from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
 from schemas.model.release import Release
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.texts import advise, say
 
 SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
 """Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and
@@ -35,19 +34,15 @@ def operating_system(at: InPool) -> Iterator[Finding]:
     systems, name = site.release.operating_systems, site.os_name(pool)
     place = at.path("os") if pool.os else at.path("name")
     if name not in systems:
-        near = nearest(name, systems)
-        advice = f"write {near}" if near else f"write one of {', '.join(systems)}"
-        yield say("os-unknown", place, release=site.release.release, name=name, advice=advice)
+        values = {"release": site.release.release, "name": name}
+        yield say("os-unknown", place, **values, advice=advise(name, systems))
         return
     version, builds = site.version(pool), systems[name].images
     # A version that the release does not know at all is one fault, not one of each pool.
     if version in site.release.kubernetes and version not in builds:
         other = next((each for each in systems if version in systems[each].images), None)
-        fix = "choose a Kubernetes version that has an image, or add the image to the release"
-        if other is not None:
-            fix = f"write {'' if pool.os else 'os: '}{other}, or {fix}"
-        message = f"{name} has no image for Kubernetes {version}, only for {', '.join(builds)}"
-        yield Finding(Code.OS_IMAGE_MISSING, place, message, fix)
+        first = f"write {'' if pool.os else 'os: '}{other}, or " if other is not None else ""
+        yield say("os-image-missing", place, name, version, ", ".join(builds), first)
     arm64 = pool.hardware in site.hardware and site.profile(pool).arch is Arch.ARM64
     if arm64 and version in builds and builds[version].arm64 is None:
         yield say("os-image-of-arm64", place, name=name, version=version)

@@ -21,6 +21,7 @@ NOT_BY_FILES = {
     Code.OBJECT_INVALID: "what files lead to; a site whose files are right has no such object",
     Code.FORESITE_VERSION: "what pyproject.toml says; tests/foresite/test_init.py",
     Code.POLICY_VIOLATED: "what files lead to; tests/policies/test_check.py",
+    Code.IMAGE_ARCHITECTURE: "what objects lead to; tests/components/machines/test_network_data.py",
     Code.THIRD_PARTY_DANGER: "what objects lead to; tests/policies/test_third_party.py",
     Code.EXCEPTION_EXPIRED: "what the day leads to; tests/policies/test_check.py",
 }

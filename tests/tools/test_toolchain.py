@@ -33,7 +33,7 @@ from tools.toolchain import (
 from tools.toolchain import console as console_module
 from tools.toolchain.build import check_space
 from tools.toolchain.cache import filling, platform_tag, writing
-from tools.toolchain.given import Given, given_executables, obtain, stand_ins
+from tools.toolchain.given import Given, executables_of, obtain, stand_ins
 from tools.toolchain.installed import find_installed
 from tools.toolchain.pairs import mismatch
 from tools.toolchain.parts import TOOLS, cache_key, sources
@@ -429,7 +429,7 @@ def test_what_is_not_at_hand_is_told_and_fails_only_who_needs_it(
 ) -> None:
     code, text = machine.run("ensure", "given")
     assert code == 0
-    for each in given_executables().values():
+    for each in executables_of(["given"]):
         assert f"{each.name} {each.version}: not at hand; build it from {each.source}" in text
     code, text = machine.run("where", "given")
     assert code == 2 and "FORESITE_UPSTREAM" in text and "kube-scheduler-gang" in text

@@ -150,8 +150,11 @@ def _wait(mirror: Mirror, done: Callable[[], bool]) -> None:
 
 
 def _machine_of(mirror: Mirror, host: Manifest) -> Manifest | None:
-    """The Machine whose image is being written to a host, or None."""
-    if host.get("status", {}).get("provisioning", {}).get("state") != "provisioning":
+    """The Machine whose image a host has or gets, or None.
+
+    The operator's test mode writes an image in no time once it has written one.
+    """
+    if not host.get("status", {}).get("provisioning", {}).get("state", "").startswith("provision"):
         return None
     name, namespace = host["spec"]["consumerRef"]["name"], host["metadata"]["namespace"]
     consumer = mirror.get("Metal3Machine", name, namespace)

@@ -1,0 +1,91 @@
+"""Texts of findings: each row is some rule's, and each rule gives what its rows take."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from string import Formatter
+from typing import Any
+
+import pytest
+
+from schemas.model.codes import Code
+from schemas.rules.texts import TABLES, rows, say
+
+ROWS = rows()
+
+
+@cache
+def _nodes() -> tuple[ast.AST, ...]:
+    """All nodes of the modules of rules."""
+    modules = [ast.parse(each.read_text("utf-8")) for each in TABLES.parent.glob("*.py")]
+    return tuple(node for module in modules for node in ast.walk(module))
+
+
+def _names() -> Iterator[str]:
+    """Patterns of the texts in rules: those that are rows' names, and those they are made of."""
+    for node in _nodes():
+        if isinstance(node, ast.JoinedStr):
+            parts = [each.value if isinstance(each, ast.Constant) else None for each in node.values]
+            yield "".join(".+" if each is None else re.escape(str(each)) for each in parts)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield re.escape(node.value)
+
+
+def _roots(row: dict[str, Any]) -> set[str]:
+    """The names of the values in a row's braces."""
+    found = (part[1] for text in (row["message"], row["fix"]) for part in Formatter().parse(text))
+    return {re.split(r"[.\[]", each)[0] for each in found if each is not None}
+
+
+def test_every_row_is_some_rules_own() -> None:
+    patterns = {each for each in _names() if re.search(r"-[a-z]", each)}
+    unused = {row for row in ROWS if not any(re.fullmatch(each, row) for each in patterns)}
+    assert not unused
+
+
+def test_no_row_is_in_two_tables() -> None:
+    heads = [
+        line
+        for table in TABLES.glob("*.toml")
+        for line in table.read_text("utf-8").splitlines()
+        if re.fullmatch(r"\[.*\]", line)
+    ]
+    assert len(heads) == len(set(heads)) == len(ROWS)
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_a_row_is_whole(name: str) -> None:
+    row = ROWS[name]
+    assert row.keys() <= {"code", "message", "fix", "values", "key"}
+    assert row["code"] in {code.value for code in Code}
+    assert row["message"]
+    assert row["fix"]
+    if "values" in row:
+        assert _roots(row) <= set(row["values"])
+
+
+def test_calls_give_what_their_rows_take() -> None:
+    calls = [
+        node
+        for node in _nodes()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id == "say"
+        and isinstance(node.args[0], ast.Constant)
+    ]
+    assert len(calls) >= 150
+    for call in calls:
+        row = ROWS[ast.literal_eval(call.args[0])]
+        named = {each.arg for each in call.keywords}
+        if not any(isinstance(each, ast.Starred) for each in call.args) and None not in named:
+            given = len(call.args) - 2
+            assert given == len(row.get("values", ())), ast.unparse(call)
+            assert given or _roots(row) <= named, ast.unparse(call)
+
+
+def test_too_few_values_are_an_error() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        say("listed-twice", ("pools",))
+    with pytest.raises(ValueError, match="longer"):
+        say("listed-twice", ("pools",), "a", "b")
