@@ -263,10 +263,9 @@ class Preview:
     ``base`` and ``head`` name the two sides for a person (``main (1a2b3c4)``, ``work tree``);
     ``sites_total`` counts the sites of the later side. ``entries`` are sorted, worst first.
     ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
-    differ, whose effect is not in the preview; ``program_changed`` where some of them are what
-    Pulumi runs, which no code shows. ``clashes`` are problems between sites. ``nodes``
-    are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told. ``forge`` leads to the files, ``regions`` are those that differ.
+    differ, whose effect is not in the preview; ``program_changed``: some are what Pulumi runs.
+    ``clashes`` are between sites. ``nodes`` are the sites whose nodes' last state was given: how
+    many, when their youngest condition was told. ``forge`` leads to files, ``regions`` differ.
     """
 
     base: str

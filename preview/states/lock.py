@@ -79,7 +79,7 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
 def _library_changes(before: Snapshot, after: Snapshot) -> Iterator[str]:
     """Libraries that differ; with another version of Foresite, those from elsewhere alone."""
     versions = locked_version(before), locked_version(after)
-    if _settings(before, *versions) != _settings(after):
+    if _settings(before, versions) != _settings(after):
         yield f"{FILE} (libraries)"
     old, new = (_libraries(lock_file(side, FILES[1])) for side in (before, after))
     if versions[0] == versions[1]:
@@ -92,7 +92,7 @@ def _library_changes(before: Snapshot, after: Snapshot) -> Iterator[str]:
     yield from (f"{FILES[1]} ({name or 'all'})" for name in sorted(differ))
 
 
-def _settings(side: Snapshot, *versions: str) -> object:
+def _settings(side: Snapshot, versions: tuple[str, str] = ("", "")) -> object:
     """What a pyproject.toml says of libraries but for Foresite's version, which is replaced by
     another in where Foresite comes from."""
     data = lock_file(side, FILE)
@@ -103,7 +103,7 @@ def _settings(side: Snapshot, *versions: str) -> object:
         own = json.dumps(settings.get("sources", {}).pop("foresite", None))
     except (AttributeError, LookupError, TypeError):
         return data
-    return {**project, "dependencies": others}, settings, own.replace(*versions or ("", ""))
+    return {**project, "dependencies": others}, settings, own.replace(*versions)
 
 
 def _libraries(data: bytes | Refused) -> dict[str, str]:
