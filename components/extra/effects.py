@@ -1,23 +1,27 @@
 """Effects of changes to custom resources that a team brings: unknown, unless their owner says.
 
 Kinds of Kubernetes have the rules that they have everywhere; an owner's rule replaces none of them.
-What it says is shown as the owner's word, with their source.
+What it says is shown as the owner's word, with their source. The state before a change has to have
+the rule: nobody lifts the verdict on a change within that change.
 """
 
 from components.effects.applying import Kind, not_known, rules
 from components.effects.rules import ANY, leads, path
 from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.source import site_of
-from schemas.facts.brought import every_extra
+from schemas.facts.brought import every_extra, has_own_rules
 from schemas.facts.site import Site
 from schemas.model.extra import OwnersRule
 
 _NO_RULE = "no rule covers what it does to machines; its owner may state it in extra.rules"
+_LATER = "no rule that was there before covers it; that of {} counts from the next change on"
 
 
 def owners_rule(site: Site, change: ObjectChange, field: Field) -> OwnersRule | None:
     """The rule of an object's owner that covers a change; the one with the longest path."""
     mine = change.one.name.partition("/")[0]
+    if has_own_rules(change.group_kind.partition(".")[2], change.kind):
+        return None
     at = field.path if field else ()
     fitting = [
         rule
@@ -30,17 +34,33 @@ def owners_rule(site: Site, change: ObjectChange, field: Field) -> OwnersRule | 
 
 
 def _judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    # An entry that goes takes its rules along.
-    said = (owners_rule(site_of(side), change, field) for side in reversed(site.sides))
-    rule = next((each for each in said if each), None)
+    before, after = (
+        owners_rule(site_of(side), change, field) if side else None
+        for side in (site.before, site.after)
+    )
+    rule = before if before and (_same(before, after) or _entry_goes(site, change)) else None
     if rule is None:
-        yield from not_known(_NO_RULE, "")(site, change, field)
+        why = _LATER.format(after.owner) if after else _NO_RULE
+        yield from not_known(why, "")(site, change, field)
         return
     impact = Impact(rule.effect.replace("-", " "))
     hosts = () if impact is Impact.NONE else site.side.fleet.names
     why = f"{rule.owner} says (not Foresite, until {rule.until}): {rule.why}"
     at = field.path if field else ()
     yield Effect(impact, change.name, at, why, f"{rule.source}, as {rule.owner} says", hosts)
+
+
+def _same(one: OwnersRule, other: OwnersRule | None) -> bool:
+    """True if two rules say the same thing, in whatever words and until whatever day."""
+    keys = ("kind", "path", "effect", "owner")
+    return all(getattr(one, key) == getattr(other, key, None) for key in keys)
+
+
+def _entry_goes(site: SiteChange, change: ObjectChange) -> bool:
+    """True if the entry that an object is of goes, and takes its rules along."""
+    mine = change.one.name.partition("/")[0]
+    after = every_extra(site_of(site.after)) if site.after else ()
+    return all(entry.name != mine for _, entry in after)
 
 
 RULES = rules(Kind(ANY, _judge, _judge, (("", _judge),)))

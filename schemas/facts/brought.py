@@ -5,9 +5,12 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from schemas.facts.site import Site
+from schemas.kubernetes.objects import store
 from schemas.model.extra import RENDERED, Extra
 
 Path = tuple[str | int, ...]
+MANAGED = ("cluster.x-k8s.io", "metal3.io")
+"""Domains of the API groups whose objects make machines; they live on the management cluster."""
 
 
 class Brought(NamedTuple):
@@ -16,6 +19,20 @@ class Brought(NamedTuple):
     path: str
     text: str
     named: Path
+
+
+def is_managed(group: str) -> bool:
+    """True for an API group of Cluster API or Metal3."""
+    return any(group == each or group.endswith(f".{each}") for each in MANAGED)
+
+
+def has_own_rules(group: str, kind: str) -> bool:
+    """True for a kind of Kubernetes or of a project that Foresite knows, and of every kind that
+    makes machines: no owner states what its objects do."""
+    known = (each.rpartition("/") for each in store.kinds())
+    return is_managed(group) or any(
+        name == kind and api.rpartition("/")[0] == group for api, _, name in known
+    )
 
 
 def fits(path: str, pattern: str) -> bool:

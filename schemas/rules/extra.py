@@ -5,11 +5,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from schemas.facts.brought import Brought, every_extra, files_of
+from schemas.facts.brought import Brought, every_extra, files_of, has_own_rules, is_managed
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import is_own
-from schemas.kubernetes.objects import store
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
 from schemas.reading.typed_document import parse
@@ -18,8 +17,8 @@ from schemas.rules.finding import Finding, Path, TextPlace
 from schemas.rules.until import end_of
 
 HOOK = "helm.sh/hook"
-MANAGED = ("cluster.x-k8s.io", "metal3.io")
-"""Domains of the API groups whose objects make machines; they live on the management cluster."""
+ADDRESSES = "ipam.metal3.io"
+"""The one API group of Metal3 whose objects do nothing to a host by themselves."""
 Json = dict[str, Any]
 
 
@@ -54,21 +53,28 @@ def extra(site: Site) -> Iterator[Finding]:
 def extra_objects(site: Site) -> Iterator[Finding]:
     """What is brought are objects that Foresite may apply, and none that is its own."""
     for place, entry in every_extra(site):
-        kinds: set[str] = set()
+        kinds, read = set[str](), False
         for file in files_of(entry, site.texts, place):
             yield from brought_faults(file)
             for item in _items(file):
                 group = str(item.body["apiVersion"]).rpartition("/")[0]
-                kinds |= {item.body["kind"], f"{item.body['kind']}.{group}"}
+                kinds, read = kinds | _defined(item.body), True
                 yield from _reach(site, entry, item, group)
-        for number, rule in enumerate(entry.rules if kinds else ()):
+        for number, rule in enumerate(entry.rules if read else ()):
             if rule.kind not in kinds:
                 at = (*place, "rules", number, "kind")
-                message, fix = (
-                    f"{entry.name} brings no {rule.kind}",
-                    "remove the rule, or correct it",
-                )
+                message = f"{entry.name} brings no definition of a kind {rule.kind}"
+                fix = "remove the rule; an owner states effects of the kinds that the entry defines"
                 yield Finding(Code.EXTRA_RULE, at, message, fix)
+
+
+def _defined(body: Json) -> set[str]:
+    """The kind that a definition defines, without and with its group; of others none."""
+    spec = body.get("spec")
+    names = spec.get("names") if isinstance(spec, dict) else None
+    if body["kind"] != "CustomResourceDefinition" or not isinstance(names, dict):
+        return set()
+    return {str(names.get("kind")), f"{names.get('kind')}.{spec.get('group')}"}
 
 
 def _items(file: Brought) -> list[_Item]:
@@ -129,8 +135,7 @@ def _redefined(body: Json, item: _Item) -> Iterator[Finding]:
     names = spec.get("names")
     kind = names.get("kind") if isinstance(names, dict) else None
     group = spec.get("group")
-    known = (each.rpartition("/") for each in store.kinds())
-    if any(name == kind and api.rpartition("/")[0] == group for api, _, name in known):
+    if has_own_rules(str(group), str(kind)):
         fix = "leave it out of what is brought: docs/prerequisites.md says who installs it"
         yield item.finding(Code.EXTRA_REACH, f"redefines {kind}, which Foresite makes", fix)
 
@@ -144,7 +149,11 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
             message = f"is in {namespace or 'no namespace'}, which other sites share"
             fix = f"write namespace: {site.name}, or leave it out"
             yield item.finding(Code.EXTRA_REACH, message, fix)
-    elif any(group == each or group.endswith(f".{each}") for each in MANAGED):
+        if is_managed(group) and group != ADDRESSES:
+            message = "makes, changes, restarts or removes hosts, and is not judged as Foresite's"
+            fix = "leave it out; what Foresite makes of the kind is stated in the site file"
+            yield item.finding(Code.EXTRA_REACH, message, fix)
+    elif is_managed(group):
         message = "is of the management cluster, and would do nothing in the site's own"
         fix = f"write cluster: management for {entry.name}, and namespace: {site.name}"
         yield item.finding(Code.EXTRA_REACH, message, fix)

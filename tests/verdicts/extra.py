@@ -177,6 +177,20 @@ ROWS = (
         _brought(_rule("none")),
     ),
     Row(
+        "a custom resource, and its owner's rule in the same change",
+        (_MORE, append(_rule("none"))),
+        {"lab-1": Expected(_UNKNOWN, says=("that of net-team counts from the next change on",))},
+        "components/extra: who writes a change does not lift the verdict on it",
+        _brought(),
+    ),
+    Row(
+        "a custom resource, and another effect in its owner's rule",
+        (_MORE, swap(_SITE, "effect: reboot", "effect: none")),
+        {"lab-1": Expected(_UNKNOWN)},
+        "components/extra: who writes a change does not lift the verdict on it",
+        _brought(_rule("reboot")),
+    ),
+    Row(
         "a custom resource whose owner says that hosts are power-cycled",
         (_MORE,),
         {"lab-1": Expected({"lab": Verdict(Impact.REBOOT)})},

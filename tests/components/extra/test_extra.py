@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import yaml
 
+from components.effects.vocabulary import ObjectChange
+from components.extra.effects import owners_rule
 from components.extra.objects import objects
-from components.making.manifest import Target
+from components.making.manifest import Manifest, Target
 from components.making.validation import object_problems
 from components.site import site_objects
 from controlplane import ApiError, ControlPlane
@@ -96,6 +98,50 @@ def test_namespaces_of_foresite_are_closed_and_those_of_teams_are_open() -> None
             text = yaml.safe_dump({**config, "metadata": {"name": "x", "namespace": space}})
             open_to_all = component in ("teams", "machines")
             assert (problems(text) == []) == open_to_all, space
+
+
+@pytest.mark.parametrize(
+    "kind", ["Metal3Remediation.infrastructure.cluster.x-k8s.io", "Machine.cluster.x-k8s.io",
+             "MachinePool.cluster.x-k8s.io", "Namespace", "APIService.apiregistration.k8s.io"]
+)  # fmt: skip
+def test_no_owner_states_effects_of_what_foresite_knows_or_what_makes_machines(kind: str) -> None:
+    name, _, group = kind.partition(".")
+    said = {
+        "effect": "none",
+        "why": "it does nothing to hosts",
+        "source": "pools 1.2, main.go",
+        "owner": "net-team",
+    }
+    rules = [{**said, "kind": name, "until": "2027-06-30"}]
+    site = with_extra(SITE, rules=rules)
+    body = {"apiVersion": f"{group}/v1".lstrip("/"), "kind": name, "metadata": {"name": "a"}}
+    change = ObjectChange("extra", None, Manifest("network/a", body))
+    assert owners_rule(site, change, None) is None
+    body["apiVersion"] = "network.example/v1"
+    assert owners_rule(site, change, None) is not None
+
+
+@pytest.mark.parametrize(
+    ("api", "kind", "namespace", "more"),
+    [
+        ("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "", {"webhooks": []}),
+        ("apiregistration.k8s.io/v1", "APIService", "", {"spec": {
+            "group": "metrics.k8s.io", "version": "v1beta1", "groupPriorityMinimum": 100,
+            "versionPriority": 100}}),
+        ("storage.k8s.io/v1", "StorageClass", "", {"provisioner": "nfs.csi.k8s.io"}),
+        ("networking.k8s.io/v1", "Ingress", "pools", {"spec": {"ingressClassName": "public"}}),
+        ("autoscaling/v2", "HorizontalPodAutoscaler", "pools", {"spec": {
+            "maxReplicas": 2, "scaleTargetRef": {"kind": "Deployment", "name": "a"}}}),
+        ("v1", "PersistentVolumeClaim", "pools", {"spec": {"accessModes": ["ReadWriteOnce"]}}),
+    ],
+)  # fmt: skip
+def test_kinds_of_kubernetes_that_charts_bring_have_schemas(
+    api: str, kind: str, namespace: str, more: dict[str, Any]
+) -> None:
+    metadata = {"name": "a", **({"namespace": namespace} if namespace else {})}
+    body = {"apiVersion": api, "kind": kind, "metadata": metadata, **more}
+    assert problems(yaml.safe_dump(body)) == []
+    assert "is an unknown field" in str(problems(yaml.safe_dump({**body, "color": "x"})))
 
 
 @pytest.mark.controlplane
