@@ -27,6 +27,8 @@ PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
 _ENVIRONMENTS = ("PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV")
 """What would lead another version to this one's environment."""
+_OF_CI = ("ACTIONS_", "GITHUB_", "PULUMI_", "RUNNER_")
+"""Starts of names of CI's files and rights, which the version of a state has no use for."""
 _HAND_OVER = "import foresite, runpy; runpy.run_module('preview.objects', run_name='__main__')"
 _PREVIEWS = ("foresite/commands/preview.py", "foresite/preview.py")
 """Where the code of a commit has the command, now and in earlier versions."""
@@ -83,7 +85,8 @@ def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess
                 (Path(folder) / name).write_bytes(data)
         locked = ["--locked"] if (Path(folder) / FILES[1]).exists() else []
         command = [uv, "run", "--quiet", "--no-config", "--no-dev", *locked, "--project", folder]
-        env = {k: v for k, v in os.environ.items() if k not in _ENVIRONMENTS}
+        kept = (name for name in os.environ if name not in _ENVIRONMENTS)
+        env = {name: os.environ[name] for name in kept if not name.startswith(_OF_CI)}
         return _run([*command, "python", "-P", "-c", _HAND_OVER, *words], env)
 
 

@@ -260,12 +260,11 @@ class Gate(NamedTuple):
 class Preview:
     """The effect of a change on every site.
 
-    ``base`` and ``head`` name the two sides for a person (``main (1a2b3c4)``, ``work tree``);
-    ``sites_total`` counts the sites of the later side. ``entries`` are sorted, worst first.
-    ``code`` says whose code rendered both sides; ``code_changed`` are Foresite's own files that
-    differ, whose effect is not in the preview. ``clashes`` are problems between sites. ``nodes``
-    are the sites whose nodes' last known state was given: how many, and when the youngest of their
-    conditions was told. ``forge`` leads to the files, ``regions`` are those that differ.
+    ``base`` and ``head`` name the sides (``main (1a2b3c4)``, ``work tree``); ``sites_total`` counts
+    sites of the later side. ``entries`` are sorted, worst first. ``code`` says whose code rendered
+    both sides; ``code_changed`` differs and is not in the preview; ``program_changed``: some of
+    that is what Pulumi runs. ``clashes`` are between sites. ``nodes`` are sites whose nodes' state
+    was given: how many, and when it was last told. ``forge`` leads to files.
     """
 
     base: str
@@ -274,6 +273,7 @@ class Preview:
     entries: tuple[Entry, ...]
     code: str = ""
     code_changed: tuple[str, ...] = ()
+    program_changed: bool = False
     clashes: tuple[Problem, ...] = ()
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)

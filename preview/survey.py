@@ -29,7 +29,7 @@ from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
 from preview.states.git import changed_files
 from preview.states.lock import FILE as LOCK
-from preview.states.lock import LockError, locked_source, locked_version
+from preview.states.lock import LockError, locked_source, locked_version, program_changes
 from preview.states.nodes import NodesError, Seen
 from preview.states.regions import changed_regions, region_changes
 from preview.states.snapshot import Snapshot
@@ -43,8 +43,10 @@ from schemas.reading.catalogue import SHOWN, installed_files
 from schemas.reading.site_files import has_site
 from schemas.reading.tree import Tree
 
-CODE = ("schemas", "components", "policies", "__main__.py", "Pulumi.yaml")
+CODE = ("schemas", "components", "policies")
 """Paths of the code that makes a site's objects; the catalogue is data."""
+PROGRAM = ("__main__.py", "Pulumi.yaml")
+"""Paths of what Pulumi runs besides, which no code that makes objects shows."""
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
 
@@ -95,7 +97,10 @@ def survey(
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
         raise UnknownSiteError(unknown[0])
-    code = _code_changes(before, after)
+    program = _program_changes(before, after)
+    # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
+    maker = None if program else maker
+    code = [*_code_changes(before, after), *program]
     reached = sorted(known) if code and maker else changed_sites(before, after)
     names = [name for name in reached if not wanted or name in set(wanted)]
     sites: list[SitePreview | None] = []
@@ -112,6 +117,7 @@ def survey(
         regions=region_changes((before, after), names, {s.name: s.regions for s in sites if s}),
         code=", ".join(code[:3]) + (", …" if code[3:] else "") if maker else "",
         code_changed=() if maker else tuple(code),
+        program_changed=bool(program),
         nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
     )
 
@@ -122,15 +128,21 @@ def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | No
     near = suspects(before, after, names)
     wanted = {*names, *near}
     sides = before, after
+    locks = [bool(locked_version(side)) for side in sides]
     chosen = [
         [p for p in side.files if (site := site_of(p)) is None or site in wanted] for side in sides
     ]
+    # A state that locks Foresite has no other built-in catalogue, whatever lies in its place.
+    chosen = [
+        [path for path in paths if not (locked and path.startswith(f"{SHOWN}/"))]
+        for paths, locked in zip(chosen, locks, strict=True)
+    ]
     # The catalogue that is installed stands for that of both states where neither has one. It never
     # stands for that of one: a change that takes the catalogue away would then seem to do nothing.
-    own = any(path.startswith(f"{SHOWN}/") for side in sides for path in side.files)
-    shared = {} if own else installed_files()
+    own = any(path.startswith(f"{SHOWN}/") for paths in chosen for path in paths)
     old, new = (
-        Tree({**shared, **side.contents(paths)}) for side, paths in zip(sides, chosen, strict=True)
+        Tree({**({} if own and not locked else installed_files()), **side.contents(paths)})
+        for side, paths, locked in zip(sides, chosen, locks, strict=True)
     )
     work = _Work(old, new, frozenset(near), owners(before, after, names))
     if maker is None:
@@ -246,6 +258,16 @@ def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> I
     return Input(site, loaded.document, folder)
 
 
+def _program_changes(before: Snapshot, after: Snapshot) -> list[str]:
+    """What differs of what Pulumi runs, and no objects show. Raises LockError."""
+    if before.commit is None:
+        return []
+    locked = locked_version(before) or locked_version(after)
+    where = ["."] if locked else PROGRAM
+    found = changed_files(before.root, before.commit, after.commit, where)
+    return program_changes(before, after, found) if locked else found
+
+
 def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
     """Foresite's own files that differ: objects may differ that the preview makes alike. Where an
     installed Foresite is locked, its versions do. Raises LockError."""
@@ -258,6 +280,8 @@ def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
     source = locked_source(before) if old else None
     if source and source != locked_source(after):
         raise LockError(f"its Foresite {old} is not the base's {old}", "lock another version")
+    if old:
+        return []
     found = changed_files(before.root, before.commit, after.commit, CODE)
     made = (".py", ".json", ".yaml", ".toml", ".gz")
     return [p for p in found if p.endswith(made) and not p.startswith("schemas/catalogue/")]

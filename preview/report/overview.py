@@ -72,6 +72,8 @@ def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
         yield Alert((title,), tuple(problem(each, room) for each in preview.clashes))
     if preview.code_changed:
         said = "what this does to sites is shown by `foresite preview --code each`"
+        if preview.program_changed:
+            said = "no preview shows what programs and libraries do that Pulumi runs: read them"
         yield Alert(
             (f"{count(len(preview.code_changed), 'file')} of Foresite's own code changed",),
             (Line((f"{said}: ", *few(preview.code_changed, 120))),),

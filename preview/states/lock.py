@@ -1,14 +1,18 @@
 """The version of Foresite that a state of a repository locks: ``foresite==1.2.3`` among the
 dependencies of its pyproject.toml. A repository that holds Foresite's own code locks none."""
 
+import json
+import os
 import re
 import tomllib
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from preview.states.git import GitError, git
 from preview.states.snapshot import Snapshot
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
+from schemas.reading.catalogue import SHOWN
 from schemas.reading.site_files import read
 from schemas.reading.tree import Refused
 
@@ -18,6 +22,9 @@ FILES = (FILE, "uv.lock")
 _REQUIREMENT = re.compile(r"(?i)\s*foresite(?![\w.-])\s*(?P<which>[^;]*?)\s*(;.*)?")
 _WRITTEN = re.compile(r"(?i)[\"']\s*foresite\s*([=<>~!;@\[]|[\"']\s*[,\]])")
 _EXACT = re.compile(r"==\s*(?P<version>\d[^\s*,]*)")
+_NO_PROGRAM = re.compile(r"(sites|regions|catalogue|\.github)/.*|.*\.md|\.gitignore", re.DOTALL)
+"""Files of a repository that locks Foresite which are no part of what Pulumi runs."""
+_HOST = re.compile(r"https?://[^/\"]*")
 
 
 class LockError(GitError):
@@ -57,6 +64,68 @@ def locked_source(side: Snapshot) -> object:
         return data
 
 
+def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> list[str]:
+    """What differs of that which Pulumi runs, of states of which one locks Foresite: programs,
+    libraries, and where these come from. No version of Foresite shows what it does.
+
+    ``changed`` are the files that differ. Raises LockError.
+    """
+    found = [path for path in changed if not _NO_PROGRAM.fullmatch(path)]
+    if not (locked_version(before) and locked_version(after)):
+        return found
+    return [p for p in found if p not in FILES] + [*_library_changes(before, after)]
+
+
+def _library_changes(before: Snapshot, after: Snapshot) -> Iterator[str]:
+    """Libraries that differ; with another version of Foresite, those from elsewhere alone."""
+    versions = locked_version(before), locked_version(after)
+    if _settings(before, versions) != _settings(after):
+        yield f"{FILE} (libraries)"
+    old, new = (_libraries(lock_file(side, FILES[1])) for side in (before, after))
+    if versions[0] == versions[1]:
+        differ = {name for name in old.keys() | new.keys() if old.get(name) != new.get(name)}
+    else:
+        earlier = {*old.values(), old.get("foresite", "").replace(*versions)}
+        known = frozenset[str]().union(*map(_origins, earlier))
+        differ = {name for name in new if not _origins(new[name]) <= known}
+        differ |= {""} if old and not new else set()
+    yield from (f"{FILES[1]} ({name or 'all'})" for name in sorted(differ))
+
+
+def _settings(side: Snapshot, versions: tuple[str, str] = ("", "")) -> object:
+    """What a pyproject.toml says of libraries but for Foresite's version, which is replaced by
+    another in where Foresite comes from."""
+    data = lock_file(side, FILE)
+    try:
+        whole = tomllib.loads(data.decode())  # type: ignore[union-attr]
+        project, settings = whole["project"], whole.get("tool", {}).get("uv", {})
+        others = [s for s in project["dependencies"] if not _REQUIREMENT.fullmatch(s[:300])]
+        own = json.dumps(settings.get("sources", {}).pop("foresite", None))
+    except (AttributeError, LookupError, TypeError):
+        return data
+    return {**project, "dependencies": others}, settings, own.replace(*versions)
+
+
+def _libraries(data: bytes | Refused) -> dict[str, str]:
+    """The packages of a uv.lock by name, without the repository itself, as texts; of a file that
+    has none that can be read, its content."""
+    found: dict[str, str] = {}
+    try:
+        for each in tomllib.loads(data.decode())["package"] if data else ():  # type: ignore[union-attr]
+            if each.get("source") != {"virtual": "."}:
+                said = json.dumps(each, default=str, sort_keys=True)
+                found[each["name"]] = f"{found.get(each['name'], '')}{said}\n"
+    except (ValueError, AttributeError, LookupError, TypeError, RecursionError):
+        return {"": json.dumps({"source": repr(data)})}
+    return found
+
+
+def _origins(packages: str) -> frozenset[str]:
+    """Where packages of a uv.lock come from: their sources, and the hosts of all their files."""
+    sources = (json.loads(line).get("source") for line in packages.splitlines())
+    return frozenset({*map(repr, sources), *_HOST.findall(packages)})
+
+
 def parse(data: bytes | Refused) -> tuple[str, int]:
     """The version that a pyproject.toml locks, and its line. Raises LockError."""
     if isinstance(data, Refused):
@@ -78,11 +147,17 @@ def parse(data: bytes | Refused) -> tuple[str, int]:
 
 
 def lock_problems(root: Path, running: str) -> list[Problem]:
-    """The problem of a repository that locks another version than the one that runs."""
+    """The problem of a repository that locks another version than the one that runs, or that has
+    a catalogue in the place of the built-in one."""
     try:
         version, line = parse(_here(root, FILE))
     except LockError as error:
         return [error.problem]
+    if version and os.path.lexists(root / SHOWN):
+        said = f"{FILE} locks Foresite {version}, whose own catalogue this would stand for"
+        why = "an upgrade of Foresite would then change none of its images and profiles"
+        fix = "take the folder away, and put what you added to it in catalogue/"
+        return [Problem(SHOWN, 0, 0, Code.DUPLICATE_NAME, "", "", said, fix, why)]
     if version in ("", running):
         return []
     message = f"this is Foresite {running}, and the repository locks {version}"

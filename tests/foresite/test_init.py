@@ -382,3 +382,114 @@ def test_one_version_with_other_digests_is_not_taken_for_the_same(
         assert "lock another version" in capsys.readouterr().err
     lock.write_text("[[")
     assert run(made, "preview", "--base", "HEAD") == FAILED
+
+
+WHEEL = """
+[[package]]
+name = "foresite"
+source = {{ url = "https://good.example/foresite-{0}.whl" }}
+[[package]]
+name = "pyyaml"
+version = "6.0.1"
+source = {{ registry = "https://pypi.org/simple" }}
+wheels = [{{ url = "https://files.example/a.whl", hash = "sha256:1" }}]
+"""
+PYPI, EVIL = "https://pypi.org/simple", "https://evil.example"
+
+
+def preview_of(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) -> str:
+    """What the gate ``unknown`` says of the work tree when each side is made by its own code."""
+    commit(folder)
+    capsys.readouterr()
+    ends = ("--base", "HEAD~1", "--head", "HEAD", "--code", "each", "--fail-on", "unknown")
+    code = run(folder, "preview", *ends, *words)
+    shown = capsys.readouterr().out
+    assert code == (FOUND if "Blocked by the gate" in shown else OK)
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "told"),
+    [
+        ("__main__.py", "import os", "1 file"),
+        ("policies/pack/__main__.py", "raise SystemExit(0)", "1 file"),
+        ("foresite/program.py", "def main(p): print(p)", "1 file"),
+        ("pydantic.py", "", "1 file"),
+        ("uv.toml", "", "1 file"),
+        ("schemas/catalogue/hardware.yaml", "hardware: {}", "1 file"),
+        ("sites/notes.md", "", ""),
+        ("docs/a.md", "", ""),
+    ],
+)
+def test_what_pulumi_runs_is_unknown_whoever_makes_the_objects(
+    file: str, text: str, told: str, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (made / file).parent.mkdir(parents=True, exist_ok=True)
+    (made / file).write_text(text)
+    shown = preview_of(made, capsys)
+    assert ("Blocked by the gate" in shown and file in shown) if told else "Nothing" in shown
+
+
+@pytest.mark.parametrize(
+    ("upgrade", "change", "told"),
+    [
+        (False, ("6.0.1", "6.0.9"), "uv.lock (pyyaml)"),
+        (False, ("sha256:1", "sha256:2"), "uv.lock (pyyaml)"),
+        (False, (PYPI, EVIL), "uv.lock (pyyaml)"),
+        (False, ("package = false", f'index-url = "{EVIL}"'), "pyproject.toml (libraries)"),
+        (True, ("6.0.1", "6.0.9"), ""),
+        (True, (PYPI, EVIL), "uv.lock (pyyaml)"),
+        (True, ("https://files.example", EVIL), "uv.lock (pyyaml)"),
+        (True, ("https://good.example", EVIL), "uv.lock (foresite)"),
+        (True, ("package = false", f'index-url = "{EVIL}"'), "pyproject.toml (libraries)"),
+    ],
+)
+def test_other_libraries_are_unknown_and_those_from_elsewhere_are_not_run(
+    upgrade: bool,
+    change: tuple[str, str],
+    told: str,
+    made: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (made / "uv.lock").write_text(WHEEL.format(version()))
+    commit(made)
+    (made / "uv.lock").write_text(WHEEL.format("9.9.9" if upgrade else version()))
+    if upgrade:
+        replace(made / "pyproject.toml", f"=={version()}", "==9.9.9")
+    for name in ("uv.lock", "pyproject.toml"):
+        file = made / name
+        file.write_text(file.read_text().replace(*change))
+    ran: list[str] = []
+    monkeypatch.setattr("foresite.othercode._run_locked", lambda side, _: ran.append(side.label))
+    monkeypatch.setattr("foresite.othercode._parse", lambda *_: None)
+    shown = preview_of(made, capsys)
+    assert ("Blocked by the gate" in shown and told in shown) if told else len(ran) == 1
+    assert not (told and ran)
+
+
+def test_nothing_beside_the_program_stands_in_for_foresite(made: Path) -> None:
+    for folder in (made, made / "policies" / "pack"):
+        for name in ("foresite", "pathlib"):
+            (folder / f"{name}.py").write_text("raise SystemExit('evil')")
+        (folder / "probe.py").write_text(
+            (folder / "__main__.py").read_text("utf-8").split("from pathlib")[0]
+            + "import foresite, pathlib\nprint(foresite.PARTS)"
+        )
+        done = subprocess.run(
+            [sys.executable, "probe.py"], cwd=folder, check=False, capture_output=True
+        )
+        assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_the_built_in_catalogue_cannot_be_replaced(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(ROOT / "schemas" / "catalogue", made / "schemas" / "catalogue")
+    for release in (made / "schemas" / "catalogue" / "releases").glob("*.yaml"):
+        release.write_text(release.read_text("utf-8").replace("sha256: d", "sha256: e", 1))
+    for command in ("check", "render"):
+        assert run(made, command, "lab-1") == FOUND
+        out, err = capsys.readouterr()
+        assert "schemas/catalogue: duplicate-name" in out + err
+    assert "re-image" not in preview_of(made, capsys).lower()
