@@ -8,7 +8,12 @@ rule template-mark sees to URLs.
 from pathlib import Path
 
 from components.machines.data_disks import PROGRAM, data_disks_script
-from components.machines.host_settings import before_join, boot_commands, setting_files
+from components.machines.host_settings import (
+    after_join,
+    before_join,
+    boot_commands,
+    setting_files,
+)
 from components.machines.kubelet import further_settings
 from components.machines.network_data import node_ip
 from components.machines.registries import registry_files
@@ -34,7 +39,7 @@ TRUST = {
 def kubeadm_config(site: Site, pool: Pool) -> Json:
     """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
     boot, settings = site.first_boot(pool), site.host_settings(pool)
-    late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": settings.after_join}
+    late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": after_join(settings)}
     return {
         "files": [*files(site, pool), *setting_files(settings, site.texts)],
         "ntp": {"enabled": True, "servers": list(boot.ntp)},

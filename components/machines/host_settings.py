@@ -39,7 +39,21 @@ def before_join(settings: HostSettings) -> list[str]:
     """The commands before kubeadm: modules first, as some sysctls come with them."""
     found = [f"modprobe --all {' '.join(settings.modules)}"] if settings.modules else []
     found += [f"sysctl --quiet --load={SYSCTLS}"] if settings.sysctls else []
-    return [*found, *settings.before_join]
+    return [*found, *_lines("before_join", settings.before_join, "; exit 1")]
+
+
+def after_join(settings: HostSettings) -> list[str]:
+    """The commands after kubeadm."""
+    return _lines("after_join", settings.after_join)
+
+
+def _lines(field: str, lines: list[str], then: str = "") -> list[str]:
+    """Each line in a shell of its own: whatever it is, the shell that joins the host goes on to
+    what stands behind it, which says that it failed."""
+    return [
+        f"sh -c {shlex.quote(line)} || {{ echo 'Foresite: {field}[{number}] failed' >&2{then}; }}"
+        for number, line in enumerate(lines)
+    ]
 
 
 def boot_commands(settings: HostSettings) -> list[str]:

@@ -24,13 +24,16 @@ _MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
 
 def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     """The plan of each pool (and zone) whose machines are replaced."""
+    effects = [*effects]
     rolled = dict.fromkeys(each.name for each in effects if _replaces(site, each))
+    evicted = {each.name for each in effects if each.impact is Impact.DRAIN}
     about, objects = site.side.fleet.about, site.side.objects
     found = [
-        _plan(site, group, objects[name])
+        _empty(plan) if name in evicted else plan
         for name in rolled
         if name in objects
         for group in about.get(name, ())
+        for plan in [_plan(site, group, objects[name])]
     ]
     first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
@@ -41,6 +44,13 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
         for plan in found
     ]
     return tuple(_note_limit(after, [plan for plan in after if plan is not first]))
+
+
+def _empty(plan: PoolPlan) -> PoolPlan:
+    """The plan where pods of all its machines are evicted at once, whatever its pace."""
+    out = plan.out._replace(hosts_out=plan.out.hosts, accelerators_out=plan.out.accelerators)
+    note = "a taint with NoExecute evicts pods on all its nodes at once, before their turn comes"
+    return plan._replace(out=out, notes=(*plan.notes, note))
 
 
 def _note_limit(found: Iterable[PoolPlan], together: Sequence[PoolPlan]) -> Iterator[PoolPlan]:
@@ -199,7 +209,7 @@ def capacity(
 
 def _of_group(effect: Effect, groups: Container[Name]) -> bool:
     """True if an effect is about the machines that a group gives up or replaces."""
-    return effect.name in groups and effect.impact is not Impact.UNKNOWN
+    return effect.name in groups and effect.impact not in (Impact.UNKNOWN, Impact.DRAIN)
 
 
 def _machines_out(

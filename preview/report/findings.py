@@ -62,7 +62,13 @@ def findings(preview: Preview) -> list[Finding]:
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
-    found += [*_waiting(sites), *_installed(sites), *_refused(sites), *_services(sites)]
+    found += [
+        *_evicted(sites),
+        *_waiting(sites),
+        *_installed(sites),
+        *_refused(sites),
+        *_services(sites),
+    ]
     found += [*_cache(sites), *_deleted(sites)]
     return sorted(found, key=lambda each: -each.rank)
 
@@ -191,6 +197,22 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         longest = longest._replace(hours=max(longest.hours, shared - longest.wait_hours))
     hours = f"{'at least ' * bool(shared)}{takes(longest)}"
     yield Finding(rank, (), ("takes",), (hours,), (pace + slowest,))
+
+
+def _evicted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
+    """Hosts that are drained all at once, and that something worse happens to in its turn."""
+    names: dict[str, int] = {}
+    for site in sites:
+        worse = {host.host for host in site.hosts if host.impact.rank > Impact.DRAIN.rank}
+        for each in (reason.effect for reason in site.reasons):
+            number = len(worse.intersection(each.hosts))
+            if each.impact is Impact.DRAIN and each.at_once is None and number:
+                most = number if each.at_most is None else min(number, each.at_most)
+                names[site.name] = names.get(site.name, 0) + most
+    if names:
+        said = (f"evicts pods on {count(sum(names.values()), 'host')} at once",)
+        rank = Impact.REIMAGE.rank - 0.015
+        yield _finding(rank, said, list(names))._replace(tone=Impact.DRAIN, hosts=True)
 
 
 def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:

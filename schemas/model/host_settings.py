@@ -22,10 +22,10 @@ KernelArgument = Annotated[
 """An argument of the kernel, with its value."""
 Sysctl = Annotated[
     str,
-    Field(pattern=r"^[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}){1,7}$",
-          examples=["net.core.rmem_max"]),
+    Field(pattern=r"^[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}(/[0-9]{1,4})?){1,7}$",
+          examples=["net.core.rmem_max", "net.ipv4.conf.bond0/210.rp_filter"]),
 ]  # fmt: skip
-"""A setting of the kernel below /proc/sys, with dots."""
+"""A setting of the kernel below /proc/sys, with dots; / is the dot of a VLAN (sysctl.d(5))."""
 TEXT_OR_NUMBER = (
     BeforeValidator(lambda value: str(value) if type(value) is int else value),
     Field(json_schema_extra={"type": ["string", "integer"]}),
@@ -62,9 +62,10 @@ class HostSettings(Model):
     files: Annotated[list[HostFile], Field(max_length=50)] = []
     """Files that hosts have before they join."""
     before_join: Annotated[list[ShellLine], Field(max_length=50)] = []
-    """Lines of a shell that run as root after the files are there, once an installation."""
+    """Lines of a shell that run as root after the files are there, once an installation. One that
+    fails stops the join."""
     after_join: Annotated[list[ShellLine], Field(max_length=50)] = []
-    """Lines of a shell that run as root after the host has joined, or has failed to."""
+    """Lines of a shell that run as root after the host has joined, or kubeadm has failed."""
     kernel_arguments: Annotated[list[KernelArgument], Field(max_length=50)] = []
     """Arguments of the kernel; the host reboots once for them, before it joins."""
     sysctls: dict[Sysctl, SysctlValue] = Field(default={}, max_length=100)

@@ -38,7 +38,8 @@ def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     yield from attempt(configuration_files(file), holes=True)
     yield from attempt(_policy_files(file), holes=True)
     yield from attempt(_extra_files(file), holes=True)
-    yield from ((each.source, place) for each, place in host_files(file) if each.source)
+    sources = ((vars(each).get("source"), place) for each, place in host_files(file))
+    yield from ((source, place) for source, place in sources if source)
 
 
 def site_texts(

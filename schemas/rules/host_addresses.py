@@ -1,6 +1,5 @@
 """Rules on the host list's NICs and further addresses, on the hosts' IPv6, and on shared BMCs."""
 
-from collections import Counter
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
@@ -15,7 +14,7 @@ from schemas.facts.host_networks import (
 )
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyAddress, AnyNetwork
-from schemas.model.hardware import BmcProtocol
+from schemas.model.hardware import Bmc, BmcProtocol
 from schemas.model.nearest import nearest
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
@@ -137,15 +136,38 @@ def bmc_network(site: Site) -> Iterator[Finding]:
                 yield say("bmc-among-hosts", place, address=host.bmc_address, zone=zone.name)
 
 
+_PORTS = {"http": 80, "ipmi": 623}
+"""Ports by how a protocol's name ends; 443 of the others (BMO v0.13.2, pkg/hardwareutils/bmc)."""
+
+
 def bmc_paths(site: Site) -> Iterator[Finding]:
-    """Of hosts that share a BMC's address and port, each has a Redfish path of its own."""
+    """Of hosts that share a BMC's address and port, each has a Redfish path of its own, however
+    the port and the path are written: two hosts at one BMC would drive one machine."""
+    if not any(":" in host.bmc or "/" in host.bmc for host in site.hosts):
+        return  # cells that are alike are found as such
     known = [pool for pool in site.file.pools if pool.hardware in site.hardware]
-    ipmi = {p.name for p in known if site.profile(p).bmc.protocol is BmcProtocol.IPMI}
-    shared = Counter(host.bmc.partition("/")[0] for host in site.hosts if "/" in host.bmc)
-    for host in site.hosts if shared else ():
-        plain, path, _ = host.bmc.partition("/")
+    bmcs = {pool.name: site.profile(pool).bmc for pool in known}
+    systems = [(host, *_system(host.bmc, bmcs[host.pool])) for host in site.hosts
+               if host.bmc and host.pool in bmcs]  # fmt: skip
+    shared = {at for host, at, _ in systems if "/" in host.bmc}
+    owners: dict[tuple[str, str], Host] = {}
+    for host, at, path in systems:
+        plain, _, own = host.bmc.partition("/")
         place = HostCell(host.line, "bmc")
-        if shared[plain] and not path:
-            yield say("bmc-path-missing", place, bmc=host.bmc, host=host.name)
-        elif path and host.pool in ipmi:
+        owner = owners.setdefault((at, path), host)
+        if own and bmcs[host.pool].protocol is BmcProtocol.IPMI:
             yield say("bmc-path-of-ipmi", place, pool=host.pool, plain=plain)
+        elif owner.bmc != host.bmc:
+            yield say("bmc-twice", place, bmc=host.bmc, owner=owner.name, other=owner.bmc)
+        elif at in shared and not own:
+            yield say("bmc-path-missing", place, bmc=host.bmc, host=host.name)
+
+
+def _system(cell: str, bmc: Bmc) -> tuple[str, str]:
+    """The address with the port, and the path of a host's system, as the operator reaches it."""
+    plain, _, path = cell.partition("/")
+    address, _, port = plain.partition(":")
+    protocol = bmc.protocol.value
+    usual = next((each for end, each in _PORTS.items() if protocol.endswith(end)), 443)
+    system = "" if protocol == BmcProtocol.IPMI else path or bmc.system_path
+    return f"{address}:{port or usual}", system.strip("/")

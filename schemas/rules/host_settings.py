@@ -1,8 +1,8 @@
 """Rules on files, commands and kernel settings of hosts: nobody else writes them, and the host
 still joins. Who else writes what is in host_settings.toml.
 
-cloud-init puts all commands into one script for sh, which goes on after one that fails (cloud-init
-22.4 to 26.2, cc_runcmd, util.shellify).
+Each line has a shell of its own, so no line harms the next ones; one that is not whole fails on the
+first host, and is refused where it shows.
 """
 
 import re
@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path as FilePath
 
+from schemas.facts.host_networks import is_dual
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
 from schemas.model.codes import Code
@@ -21,9 +22,10 @@ from schemas.rules.scope import InPool
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
-_WORDS = re.compile(r"(?:^|[;&|({])\s*(?:(?:then|do|else|sudo|systemctl)\s+)*([a-z]+)")
-_OPEN = re.compile(r"(\\|&&|\|\|?|\b(then|do|else|in)|[({])\s*$|<<")
-_SHELL = re.compile(r"\s*set\s+[-+](o|[a-z]*[eunx])")
+_BOOLEANS = dict.fromkeys(("no", "n", "false", "f", "off"), "0")
+_BOOLEANS |= dict.fromkeys(("yes", "y", "true", "t", "on"), "1")
+_BETWEEN_WORDS = re.compile(r"[\s;&|(){}`'\"]+")
+_OPEN = re.compile(r"(\\|&&|\||\b(then|do|else|in)|[({])\s*$|<<")
 
 
 def host_file_content(site: Site) -> Iterator[Finding]:
@@ -55,24 +57,26 @@ def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
 
 
 def host_lists(site: Site) -> Iterator[Finding]:
-    """No file or argument of the kernel that is somebody else's, none twice, and no line that ends
-    or swallows the join that comes after it."""
-    yield from _lists(site.file.host_settings, ("host_settings",))
+    """No file or argument of the kernel that is somebody else's, no file twice, and no line
+    that ends in the middle or restarts the host."""
+    taken = _TAKEN["arguments"] | (_TAKEN["arguments6"] if is_dual(site) else {})
+    yield from _lists(site.file.host_settings, ("host_settings",), taken)
     for number, pool in enumerate(site.file.pools):
         if pool.host_settings is not None:
-            yield from _lists(pool.host_settings, ("pools", number, "host_settings"))
+            yield from _lists(pool.host_settings, ("pools", number, "host_settings"), taken)
 
 
-def _lists(settings: HostSettings, place: Path) -> Iterator[Finding]:
+def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterator[Finding]:
     paths = [(each.path, (*place, "files", n, "path")) for n, each in enumerate(settings.files)]
     arguments = settings.kernel_arguments
     kernel = [(each, (*place, "kernel_arguments", n)) for n, each in enumerate(arguments)]
     seen: set[str] = set()
     for name, at in (*paths, *kernel):
-        if name in seen:
+        if name in seen and name.startswith("/"):  # the kernel reads arguments in their order
             yield Finding(Code.DUPLICATE_NAME, at, f"{name} stands twice", "remove one of them")
         seen.add(name)
-        if why := _owner(name):
+        why = _owner(name) if name.startswith("/") else _argument_owner(name, taken)
+        if why:
             message = f"{name} is not for a site to say: {why}"
             yield Finding(Code.RESERVED_NAME, at, message, "remove it, or write another")
     for field in ("before_join", "after_join"):
@@ -83,13 +87,22 @@ def _lists(settings: HostSettings, place: Path) -> Iterator[Finding]:
 
 
 def _owner(name: str) -> str:
-    """Who writes a file or an argument of the kernel; empty where nobody does."""
-    if not name.startswith("/"):
-        found: dict[str, str] = _TAKEN["arguments"]
-        return found.get(name) or found.get(name.partition("=")[0], "")
+    """Who writes a file; empty where nobody does."""
     starts = ((start, start if start[-1] in "-_" else f"{start}/") for start in _TAKEN["paths"])
     fit = (whole for whole, start in starts if name == whole or name.startswith(start))
     return next((f"it belongs to {_TAKEN['paths'][each]}" for each in fit), "")
+
+
+def _argument_owner(argument: str, taken: dict[str, str]) -> str:
+    """Who says an argument of the kernel, or an element of its list; empty where nobody does.
+
+    For the kernel and systemd - is _ in a name, and a boolean has many words (parameq,
+    parse_boolean).
+    """
+    name, _, value = argument.partition("=")
+    name, words = name.replace("-", "_"), [_BOOLEANS.get(x.lower(), x) for x in value.split(",")]
+    said = {name, *(f"{name}={word}" for word in words)}
+    return next((why for each, why in taken.items() if each.replace("-", "_") in said), "")
 
 
 def _line_fault(line: str) -> str:
@@ -99,13 +112,12 @@ def _line_fault(line: str) -> str:
     try:
         shlex.split(line, comments=True)
     except ValueError:
-        return "a quote in it does not end, so that the lines after it are no commands"
+        return "a quote in it does not end, so that no shell runs it"
     if _OPEN.search(line):
         return "it goes on in the next line, which is another command"
-    if _SHELL.match(line):
-        return "set changes the shell for all lines after it, and the host may never join"
-    words = (word for word in _WORDS.findall(line) if word in _TAKEN["words"])
-    return next((f"{word}: {_TAKEN['words'][word]}" for word in words), "")
+    words = [word.lstrip("-").rpartition("/")[2] for word in _BETWEEN_WORDS.split(line)]
+    found = (word for word in _TAKEN["words"] if f" {word} " in f" {' '.join(words)} ")
+    return next((f"{word}: {_TAKEN['words'][word]}" for word in found), "")
 
 
 def host_sysctls(at: InPool) -> Iterator[Finding]:
@@ -114,6 +126,7 @@ def host_sysctls(at: InPool) -> Iterator[Finding]:
     own = at.path("host_settings") if at.pool.host_settings else ("host_settings",)
     strict = bool(kubelet.protect_kernel_defaults)
     wanted = _TAKEN["needed"] | (KUBELET_SYSCTLS if strict else {})
+    wanted |= _TAKEN["needed6"] if is_dual(at.site) else {}
     others = _TAKEN["sysctls"] | ({} if strict else dict.fromkeys(KUBELET_SYSCTLS, "the kubelet"))
     for key, value in sysctls.items():
         place = (*own, "sysctls", key)

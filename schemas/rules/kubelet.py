@@ -9,6 +9,10 @@ from schemas.model.codes import Code
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 
+PROCESSES, MAX_PROCESSES = 2**13, 2**22
+"""Processes and threads that Linux allows in a GiB of memory (threads-max), and that systemd allows
+in all (pid_max)."""
+
 
 def images(at: InPool) -> Iterator[Finding]:
     """Deleting unused images ends below where it starts (the kubelet refuses anything else)."""
@@ -50,18 +54,25 @@ def eviction(at: InPool) -> Iterator[Finding]:
 
 
 def reserves(at: InPool) -> Iterator[Finding]:
-    """The reserved memory and processor cores are less than the host has."""
+    """What is reserved is less than the host has, with what evicts pods: else the kubelet does not
+    start (Kubernetes 1.34, node_container_manager_linux.go, validateNodeAllocatable)."""
     kubelet, profile = at.site.kubelet(at.pool), at.site.hardware.get(at.pool.hardware)
     if profile is None:
         return
     kind, gib, cores = at.pool.hardware, profile.memory_gib, profile.cpu_cores
     memory, size = f"all of the {gib} GiB of {kind}", gib * 2**30
-    evicting = kubelet.eviction_hard.memory
+    evicting, pids = kubelet.eviction_hard.memory, min(gib * PROCESSES, MAX_PROCESSES)
+    whole = f"{kubelet.kept_bytes / 2**30:.6g}Gi"
+    both = whole if max(amount(kubelet.reserved_memory), amount(evicting)) < size else "0"
     for steps, text, most, what, fix in (
         (("reserved_memory",), kubelet.reserved_memory, size, memory, f"{gib}Gi; 2Gi is usual"),
         (("eviction_hard", "memory"), evicting, size, memory, f"{gib}Gi; 500Mi is usual"),
         (("reserved_cpu",), kubelet.reserved_cpu, cores, f"all of the {cores} cores of {kind}",
          f"{cores}; 1 is usual, 500m is half a core"),
+        (("reserved_memory",), both, size, f"with eviction_hard.memory {memory}",
+         f"{gib}Gi; 2Gi is usual"),
+        (("reserved_pids",), str(kubelet.reserved_pids or 0), pids,
+         f"all that Linux allows in the {gib} GiB of {kind}", f"{pids}; 4096 is usual"),
     ):  # fmt: skip
         if amount(text) >= most:
             message, place = f"{text} is {what}, so no pod would run", at.kubelet_path(*steps)

@@ -11,14 +11,15 @@ from collections.abc import Iterator
 
 from schemas.kubernetes.quantities import MIB, in_bytes
 from schemas.model.codes import Code
+from schemas.model.hardware import Arch
 from schemas.model.kubelet import Kubelet
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
 
 USUAL_NUMA_NODES = 8
 """NUMA nodes that the topology manager takes by itself."""
-THREADS = 2
-"""Processors of a physical core at most (hyper-threading)."""
+THREADS = {Arch.AMD64: 2, Arch.ARM64: 1}
+"""Processors of a physical core at most: hyper-threading, which no Neoverse has."""
 _NUMA, _CPUS = "reserved_memory_by_numa_node", "reserved_system_cpus"
 _POLICY, _OPTIONS = "topology_manager_policy", "cpu_manager_policy_options"
 _TOPOLOGY = ("prefer_closest_numa_nodes", "max_allowable_numa_nodes", "topology_manager_scope")
@@ -53,9 +54,10 @@ def _on_host(at: InPool, kubelet: Kubelet) -> Iterator[tuple[str, str, str]]:
     if profile is None:
         return
     has = f"hosts of {at.pool.hardware} have"
-    if kubelet.cpus and max(max(kubelet.cpus) // THREADS, len(kubelet.cpus)) >= profile.cpu_cores:
-        last = THREADS * profile.cpu_cores - 1
-        message = f"{has} {profile.cpu_cores} cores, so processors 0 to {last}, and pods need some"
+    cores, threads = profile.cpu_cores, THREADS[profile.arch]
+    if kubelet.cpus and max(max(kubelet.cpus) // threads, len(kubelet.cpus)) >= cores:
+        last = threads * cores - 1
+        message = f"{has} {cores} cores, so processors 0 to {last}, and pods need some"
         yield _CPUS, message, "write the numbers that lscpu shows"
     nodes, most = profile.numa_nodes, kubelet.max_allowable_numa_nodes or USUAL_NUMA_NODES
     if nodes and len(kept or ()) > nodes:

@@ -41,8 +41,9 @@ _HOST = {
     "a file with an owner": "files: [{path: /etc/a.conf, source: certificates/example-ca.pem, "
     'owner: "root:adm", permissions: "0640"}]',
     "commands": "before_join: [udevadm settle], after_join: [systemctl restart rsyslog]",
-    "arguments of the kernel": "kernel_arguments: [iommu=pt, hugepages=16]",
-    "sysctls": "sysctls: {net.core.rmem_max: 268435456}",
+    "arguments of the kernel": "kernel_arguments: [iommu=pt, hugepagesz=1G, hugepages=8, "
+    "hugepagesz=2M, hugepages=8]",
+    "sysctls": "sysctls: {net.core.rmem_max: 268435456, net.ipv4.conf.bond0/210.rp_filter: 2}",
     "modules": "modules: [nvidia_peermem]",
 }
 _FILES = f"{_HOST['a file'][:-1]}, {_HOST['a file with an owner'][len('files: [') :]}".replace(
@@ -73,6 +74,8 @@ def _row(name: str, edit: Edit, expected: Expected, source: str, *base: Edit) ->
 _IN_PLACE = Expected(
     actions={"MachineDeployment/cpu": Action.CHANGED}, says=("in place: no machine is replaced",)
 )
+_EVICTS = f"{_SYNCED}; Kubernetes 1.34, pkg/controller/tainteviction"
+_BESIDE = "{key: example.com/a, value: x, effect: NoExecute}"
 _TAINT = "taints_in_place: [{key: example.com/a, value: x, effect: %s}]"
 
 ROWS = (
@@ -197,6 +200,19 @@ ROWS = (
         "a taint in place: NoExecute",
         _cpu(_TAINT % "NoExecute"),
         Expected({"cpu": Verdict(Impact.DRAIN, None, ANY)}, says=("evicts every pod",)),
-        f"{_SYNCED}; Kubernetes 1.34, pkg/controller/tainteviction",
+        _EVICTS,
+    ),
+    _row(
+        "a taint in place: NoExecute beside another",
+        site("tsukuba-1", _BESIDE, f"{_BESIDE}, {{key: example.com/b, effect: NoExecute}}"),
+        Expected({"cpu": Verdict(Impact.DRAIN, None, ANY)}, out={"": (24, 21)}),
+        _EVICTS,
+        _cpu(_TAINT % "NoExecute"),
+    ),
+    _row(
+        "a taint in place: NoExecute, and a roll",
+        _cpu(f"{_TAINT % 'NoExecute'}, kubelet: {{max_pods: 50}}"),
+        Expected(CPU, plans={("cpu", ""): (21, 2, 21)}, out={"": (24, 21)}),
+        f"{_EVICTS}; {MD_ROLLS}",
     ),
 )

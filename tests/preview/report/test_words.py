@@ -93,6 +93,14 @@ def test_an_impact_that_no_host_stands_for_is_told(impact: Impact) -> None:
     assert doings(SitePreview("a", State.CHANGED, reasons=(hostless,)))[0].impact is impact
 
 
+def test_an_eviction_at_once_is_told_beside_the_roll_of_the_same_hosts() -> None:
+    site = disruptive_site()
+    first = site.reasons[0]
+    evicts = first._replace(effect=first.effect._replace(impact=Impact.DRAIN))
+    said = plain(headline(preview(one(replace(site, reasons=(*site.reasons, evicts))))))
+    assert said.endswith("32 of 832 V100 out; evicts pods on 104 hosts at once in tokyo-1.")
+
+
 @pytest.mark.parametrize("impact", [Impact.REMOVE, Impact.UNKNOWN])
 def test_a_rollout_that_never_ends_is_told_whatever_else_happens(impact: Impact) -> None:
     site = stuck_site()
