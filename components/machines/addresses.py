@@ -4,8 +4,9 @@ A claim is named <host>-<pool> where the Metal3 provider runs with
 --enable-bmh-name-based-preallocation (docs/machines.md); prefix and gateway are those of the range
 that holds the address (Metal3 IPAM 1.13, ippool_manager.go). Ranges never hold an address of
 something else, so a provider without the flag cannot give it to a machine. They do not follow the
-host list: IPAM's webhook refuses ranges without an address that is in use. Objects IPAddress are
-named by the prefix and the address, so no two pools share a prefix.
+host list, as IPAM's webhook refuses ranges without an address that is in use; only IPv6 addresses
+outside a zone's first block have ranges that come and go with their hosts (_blocks). Objects
+IPAddress are named by the prefix and the address, so no two pools share a prefix.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -54,7 +55,8 @@ def _further(site: Site, network: str, hosts: tuple[Host, ...]) -> Manifest:
 def _blocks(
     subnet: Any, addresses: Iterable[AnyAddress | None]
 ) -> Iterator[tuple[AnyAddress, AnyAddress]]:
-    """The first and the last address of what a range may be: of IPv6 only blocks with hosts.
+    """The first and the last address of what a range may be: of IPv6 the first block,
+    where hosts are that say nothing else, and blocks with hosts.
 
     IPAM looks for a host's address from the first one on, one by one, in each range before it
     (ip-address-manager 1.13.2, allocateAddress): it would never get through a /64.
@@ -63,8 +65,9 @@ def _blocks(
         yield subnet[1], subnet[-2]
         return
     prefix: Any = max(_BLOCK, subnet.prefixlen)
-    for block in sorted({ip_network((each, prefix), strict=False) for each in addresses if each}):
-        yield max(block[0], subnet[1]), block[-1]
+    first, used = subnet[0] + 1, [each for each in addresses if each]
+    for block in sorted({ip_network((each, prefix), strict=False) for each in (first, *used)}):
+        yield max(block[0], first), block[-1]
 
 
 def _span(

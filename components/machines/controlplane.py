@@ -49,7 +49,7 @@ def control_plane(site: Site) -> list[Manifest]:
 def _remediation(site: Site, pool: Pool) -> Json:
     if pool.health_check.remedy is not Remedy.REPLACE:
         return {}
-    seconds = 60 * site.profile(pool).reimage_minutes
+    seconds = 60 * site.profile(pool).install_minutes
     times = {"minHealthyPeriodSeconds": 4 * seconds, "retryPeriodSeconds": 2 * seconds}
     return {"remediation": {"maxRetry": 3, **times}}
 

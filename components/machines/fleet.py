@@ -101,7 +101,7 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
             labels=_group_labels(site, pool),
             taints=tuple(node_taints(pool)),
             pace=Pace(
-                profile.reimage_minutes,
+                profile.install_minutes,
                 pool.rollout.drain_timeout_seconds,
                 startup_timeout(site, pool),
             ),

@@ -66,7 +66,7 @@ def startup_timeout(site: Site, pool: Pool) -> int:
     check = pool.health_check
     if check.remedy is Remedy.REBOOT:
         return 0
-    install = 60 * site.profile(pool).reimage_minutes
+    install = 60 * site.profile(pool).install_minutes
     return check.node_startup_timeout_seconds or install + max(install, STARTUP_MARGIN_SECONDS)
 
 

@@ -1,4 +1,4 @@
-"""Consequences of a change that no machine feels: alerts that end, jobs that wait, lower limits.
+"""Consequences of a change that no machine feels: alerts, jobs that wait, limits, spare hosts.
 
 Found in the objects that differ, by their kinds. Usage is in no Git: of a lower limit only the
 limit itself is known.
@@ -17,6 +17,7 @@ from schemas.kubernetes.quantities import quantity
 _ALERTS = "PrometheusRule.monitoring.coreos.com"
 _ROUTES = "AlertmanagerConfig.monitoring.coreos.com"
 _QUEUES = ("LocalQueue.kueue.x-k8s.io", "Queue.scheduling.volcano.sh")
+_FIRMWARE = ("HostFirmwareSettings.metal3.io", "HostFirmwareComponents.metal3.io")
 _LIMITS = {
     "ClusterQueue.kueue.x-k8s.io": {"nominalQuota", "borrowingLimit"},
     "ClusterThrottle.schedule.k8s.everpeace.github.com": {"threshold"},
@@ -35,7 +36,9 @@ def services(site: SiteChange) -> Iterator[Consequence]:
     if site.before is None or site.after is None or decommission.special(site):
         return
     applied = all(side.fleet.context is not None for side in site.sides)
-    for clause, line in (*_alerts(site.before, site.after), *_waiting(site), *_limits(site)):
+    for clause, line in (
+        *_alerts(site.before, site.after), *_waiting(site), *_limits(site), *_prepared(site)
+    ):  # fmt: skip
         yield Consequence(clause, line, applied)
 
 
@@ -90,6 +93,28 @@ def _limits(site: SiteChange) -> Iterator[tuple[str, str]]:
         )
         said = "running jobs continue above it, and no other starts until there is room"
         yield clause, f"{clause}: {', '.join(lower)}; {said}"
+
+
+def _prepared(site: SiteChange) -> Iterator[tuple[str, str]]:
+    """Spare hosts that get other RAID volumes or firmware: no Machine waits to be replaced first
+    (BMO v0.13.2, host_state_machine.go, handleAvailable)."""
+    names = {
+        each.one.key[3]
+        for each in site.changes.values()
+        if (each.after is not None and each.group_kind in _FIRMWARE)
+        or any(field.path[:2] == ("spec", "raid") for field in each.fields)
+    }
+    free: dict[str, int] = {}
+    for group in site.before.fleet.groups if site.before and names else ():
+        mine = sum(host.name in names for host in group.hosts)
+        spare = min(mine, len(group.hosts) - group.replicas)
+        if spare > 0:
+            free[group.pool] = free.get(group.pool, 0) + spare
+    if number := sum(free.values()):
+        those = "1 spare host is" if number == 1 else f"{number} spare hosts are"
+        clause = f"{those} power-cycled and prepared now"
+        said = "RAID takes 5 to 20 minutes, firmware longer, and no Machine gets such a host"
+        yield clause, f"{clause}: {', '.join(free)}; {said}; Git does not say which"
 
 
 def _falls(field: FieldChange, steps: set[str]) -> bool:

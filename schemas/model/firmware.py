@@ -58,4 +58,4 @@ class Firmware(Model):
     """When hosts that run get it: at their next installation, or already at the next reboot by
     their BMC, as in a repair."""
     minutes: Annotated[int, Field(ge=5, le=110)] = 20
-    """Minutes that it makes such a reboot longer."""
+    """Minutes that it makes an installation, or such a reboot, longer."""

@@ -155,6 +155,10 @@ class Accelerators(Model):
     """True if switches connect the accelerators, as on HGX and NVL hosts with NVSwitch."""
 
 
+RAID_MINUTES = 20
+"""Minutes of one or two reboots in which the Bare Metal Operator makes RAID volumes."""
+
+
 class HardwareProfile(Model):
     """A model of host."""
 
@@ -188,3 +192,10 @@ class HardwareProfile(Model):
     """Settings and versions of the firmware; without it nobody changes them."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30
     """Minutes from the start of an OS install until the node is ready."""
+
+    @property
+    def install_minutes(self) -> int:
+        """Minutes until a host runs a new machine: RAID and firmware may come before the install
+        (BMO v0.13.2, host_state_machine.go, handlePreparing)."""
+        firmware = self.firmware.minutes if self.firmware else 0
+        return self.reimage_minutes + firmware + (RAID_MINUTES if self.raid is not None else 0)

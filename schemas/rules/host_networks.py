@@ -125,6 +125,22 @@ def further_networks(site: Site) -> Iterator[Finding]:
             for what, text in kept.items():
                 if parse_network(route).overlaps(parse_network(text)):
                     yield say("route-taken", place, what=what, text=text, name=name)
+            yield from _beside(site, name, route, place)
+
+
+def _beside(site: Site, name: str, route: str, place: Path) -> Iterator[Finding]:
+    """Of two networks of one host no route is in both, and none leads into the other's subnet. A
+    wider one harms nobody: hosts take the narrowest."""
+    layouts = [each.attach for each in site.file.host_networks.values() if name in each.attach]
+    net, networks = parse_network(route), site.file.networks
+    others = {each for attach in layouts for each in attach if each in networks} - {name}
+    for other in sorted(others):
+        near = [each.network for each in networks[other].zones.values()]
+        taken = [each for each in near if net.subnet_of(parse_network(each))]
+        # Of two alike the later is told.
+        taken += [each for each in networks[other].routes if each == route and other < name]
+        for text in taken[:1]:
+            yield say("route-taken", place, what=f"network {other}", text=text, name=name)
 
 
 def _gateways(site: Site, name: str) -> Iterator[Finding]:

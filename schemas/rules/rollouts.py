@@ -112,7 +112,7 @@ def startup(at: InPool) -> Iterator[Finding]:
     replaced = pool.health_check.remedy is Remedy.REPLACE
     if limit is None or not replaced or pool.hardware not in site.hardware:
         return
-    minutes = site.profile(pool).reimage_minutes
+    minutes = site.profile(pool).install_minutes
     need = minutes * 60 + STARTUP_MARGIN_SECONDS
     if limit < need:
         place = at.path("health_check", "node_startup_timeout_seconds")

@@ -38,13 +38,20 @@ PACKAGES = {
 """The packages with their versions, and their SHA-256 from Debian's signed lists."""
 _CONVERT = """
 import json, sys, types
-root, known = sys.argv[1], json.loads(sys.argv[2])
+root, nics = sys.argv[1], json.loads(sys.argv[2])
 sys.path.insert(0, root + "/usr/lib/python3/dist-packages")
 # Other parts of cloud-init than the converter want it.
 sys.modules["configobj"] = types.SimpleNamespace(ConfigObj=object)
 from cloudinit.net import netplan, network_state
+from cloudinit.distros.networking import LinuxNetworking
 from cloudinit.sources.helpers import openstack
-found = openstack.convert_net_json(json.load(sys.stdin), known_macs=known)
+class Host(LinuxNetworking):
+    def get_interfaces_by_mac(self):
+        return {each[0]: each[1] for each in self.extract_physdevs(found)} if nics is None else nics
+    def settle(self, *, exists=None):
+        pass
+found = openstack.convert_net_json(json.load(sys.stdin), known_macs=nics or {})
+Host().wait_for_physdevs(found)  # stages.py, apply_network_config
 state = network_state.parse_net_config_data(found)
 print(netplan.Renderer({})._render_content(state))
 """
@@ -75,9 +82,10 @@ class Judge:
         self.root = root
 
     def read(self, data: Json, folder: Path, nics: Mapping[str, str] | None = None) -> Got:
-        """What a host with ``nics`` (the kernel's names by MAC) makes of its network data."""
+        """What a host with ``nics`` (the kernel's names by MAC; None: all that the data speak of)
+        makes of its network data."""
         done = subprocess.run(
-            [sys.executable, "-c", _CONVERT, str(self.root), json.dumps(dict(nics or {}))],
+            [sys.executable, "-c", _CONVERT, str(self.root), json.dumps(nics)],
             input=json.dumps(data), capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         if done.returncode:

@@ -9,6 +9,7 @@ from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.result import SitePreview, State
 from tests.kit.preview_repository import Repository
+from tests.verdicts.edits import HARDWARE
 
 FILE, NEW = "sites/tokyo-1.yaml", "sites/tsukuba-1"
 NAMED = "cluster:\n"
@@ -71,6 +72,20 @@ def test_a_lower_limit_may_be_below_its_use(
     clauses = [each.clause for each in site.services]
     assert clauses == (["1 limit may fall below its use"] if falls else [])
     assert ("1 limit may fall below its use" in said) == falls
+
+
+def test_spare_hosts_are_prepared_now_and_others_when_they_are_installed(
+    repository: Repository,
+) -> None:
+    disks = "reimage_minutes: 35\n    data_disks: {count: 2}\n"
+    text = repository.text(HARDWARE)
+    assert text.count(disks) == 1
+    repository.write(HARDWARE, text.replace(disks, f"{disks}    raid: []\n"))
+    said, site = judged(repository)
+    assert "1 spare host is power-cycled and prepared now" in said
+    assert "othing happens" not in said.partition(";")[0]
+    (found,) = site.services
+    assert "mncore2" in found.line and "Git does not say which" in found.line
 
 
 def test_of_a_cluster_without_a_name_it_is_said_when_it_will_hold(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from components.machines.names import BOOT_MAC_ANNOTATION, MAC_ANNOTATION
 from components.making.manifest import Json
 from components.making.validation import Placed, object_problems
 from components.site import objects_by_name, site_objects
@@ -117,11 +118,18 @@ def test_a_site_that_says_nothing_keeps_its_one_nic(
     assert len(nic["routes"]) == 1 and got.netplan["network"].keys() == {"version", "ethernets"}
 
 
-def test_a_wrong_mac_costs_one_nic_and_not_the_host(judge: Judge, tmp_path: Path) -> None:
-    """NICs have names of their own, so cloud-init asks the system for none of them."""
+@pytest.mark.parametrize("lost", [0, 1])
+def test_a_mac_that_no_nic_has_costs_the_host_its_network(
+    lost: int, judge: Judge, tmp_path: Path
+) -> None:
+    """A wrong MAC, or a card that is dead: cloud-init waits for each, and gives up."""
     data = rendered(osaka(), "control")
-    data["links"][-2]["ethernet_mac_address"] = "52:54:00:99:99:99"
-    assert judge.read(data, tmp_path, {}).of("bonds", "bond0")["addresses"]
+    macs = [each["ethernet_mac_address"] for each in data["links"] if each["type"] == "phy"]
+    nics = {mac: f"eth{number}" for number, mac in enumerate(macs)}
+    assert judge.read(data, tmp_path, nics).of("bonds", "bond0")["addresses"]
+    del nics[macs[lost]]
+    with pytest.raises(ConversionError, match=f"physical devices present: .*{macs[lost]}"):
+        judge.read(data, tmp_path, nics)
 
 
 def test_without_its_name_a_nic_that_is_not_there_costs_the_host(
@@ -190,6 +198,21 @@ def test_orders_in_the_site_file_do_not_matter() -> None:
     assert bodies(turned, "Metal3DataTemplate") == bodies(site, "Metal3DataTemplate")
 
 
+def test_a_bond_has_the_mac_that_boots_wherever_its_nic_stands() -> None:
+    site = osaka()
+    layout = site.file.host_networks["lacp"]
+    turned = with_layout(site, "lacp", nics=[*reversed(layout.nics)])
+    links = bodies(turned, "Metal3DataTemplate")["control"]["spec"]["networkData"]["links"]
+    boot = BOOT_MAC_ANNOTATION
+    (bond,) = links["bonds"]
+    assert bond["macAddress"]["fromAnnotation"]["annotation"] == boot
+    own = {
+        each["id"]: each["macAddress"]["fromAnnotation"]["annotation"]
+        for each in links["ethernets"]
+    }
+    assert own[layout.nics[-1]] == boot and own[layout.nics[0]] == MAC_ANNOTATION + layout.nics[0]
+
+
 def test_every_link_says_its_mtu() -> None:
     """The API server would write 1500 on each that does not."""
     for template in bodies(osaka(), "Metal3DataTemplate").values():
@@ -240,6 +263,14 @@ def test_ranges_are_as_short_as_ipam_can_count_them() -> None:
     assert all(last - first < 65536 for first, last in spans)
     for text in pool["preAllocations"].values():
         assert any(first <= int(ip_address(text)) <= last for first, last in spans)
+
+
+def test_the_first_block_of_a_zone_stays_when_its_last_host_goes() -> None:
+    """IPAM refuses ranges without an address that is in use."""
+    site = osaka()
+    fewer = replace(site, hosts=tuple(each for each in site.hosts if each.zone != "b"))
+    was, now = (bodies(each, "IPPool")["osaka-1-v6"]["spec"]["pools"] for each in (site, fewer))
+    assert now == was and {each["subnet"] for each in now} == {"2001:db8:a::/64", "2001:db8:b::/64"}
 
 
 def test_a_bmc_has_its_own_port_and_path() -> None:

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from components.machines.fleet import from_site
 from components.machines.health import startup_timeout
 from schemas.facts.site import Site
+from schemas.model.firmware import Firmware
 from schemas.model.hardware import HardwareProfile
 from schemas.model.vocabulary import Remedy
 from tests.golden import MANAGED, every_site, name_of, of_kind, one, pool_of, pools, with_pool
@@ -112,6 +114,19 @@ def test_the_time_to_start_is_never_shorter_than_a_re_image(minutes: int) -> Non
     pool = site.control_plane
     assert pool.health_check.remedy is Remedy.REPLACE
     assert pool.health_check.node_startup_timeout_seconds is None
-    profile: HardwareProfile = site.profile(pool).model_copy(update={"reimage_minutes": minutes})
-    slow = replace(site, hardware={**site.hardware, pool.hardware: profile})
-    assert startup_timeout(slow, pool) >= minutes * 60 + 600
+    firmware = Firmware(settings={"WorkloadProfile": "HPC"}, minutes=110)
+    cases: dict[int, dict[str, object]] = {
+        0: {},
+        20: {"raid": []},
+        130: {"raid": [], "firmware": firmware},
+    }
+    for more, longer in cases.items():
+        said: dict[str, object] = {"reimage_minutes": minutes, **longer}
+        profile: HardwareProfile = site.profile(pool).model_copy(update=said)
+        slow = replace(site, hardware={**site.hardware, pool.hardware: profile})
+        assert startup_timeout(slow, pool) >= (minutes + more) * 60 + 600
+        groups = from_site(slow).groups
+        assert {g.pace.install_minutes for g in groups if g.pool == pool.name} == {minutes + more}
+        (control,) = (m.body for m in of_kind(slow, "KubeadmControlPlane"))
+        times = control["spec"]["remediation"]
+        assert times["retryPeriodSeconds"] == 120 * (minutes + more)
