@@ -6,16 +6,20 @@ told again. Rules that protect Foresite's objects, or others, are held by every 
 """
 
 import datetime
+import hashlib
+import json
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from policies.embedded import makers
+from policies.embedded import embedded_objects, makers
 from policies.exceptions import ExemptionError, day
 from policies.plain import text
-from policies.pods import mapping
+from policies.pods import CONTAINER_LISTS, items, mapping
 from policies.rule import Json, Violation
 from policies.rules.ownership import COMPONENT
 
@@ -24,6 +28,11 @@ DANGERS: Mapping[str, Mapping[str, Any]] = _TABLE["danger"]
 ADVICE: frozenset[str] = frozenset(_TABLE["advice"])
 DANGER_OF = {rule: danger for danger, said in DANGERS.items() for rule in said["rules"]}
 """The kind of danger that a broken rule is."""
+MARKS: Mapping[str, str] = {rule: form for form, rules in _TABLE["marks"].items() for rule in rules}
+"""What identifies a broken rule in its object (third_party.toml)."""
+SHOWN = 100
+"""Characters of a part of an object that a mark shows; the digest after them is of all."""
+_STEP = re.compile(r'\["(?P<key>[^"]*)"\]|\[(?P<index>\d+)\]|(?P<name>[^.\[\]]+)')
 POD_NETWORK = "pod-network"
 Mark = tuple[str, str, str]
 """A danger of one object: its title, the broken rule, and the value or the number of times."""
@@ -115,7 +124,7 @@ def separate(
         rule = each.rule.name
         if whose and rule in DANGER_OF:
             marks = dangers.setdefault((whose, DANGER_OF[rule]), Counter())
-            marks[title, rule, each.found.value] += 1
+            marks[title, rule, identity(each)] += 1
         elif whose and rule in ADVICE:
             advice.setdefault(whose, []).append((title, rule))
         else:
@@ -138,6 +147,79 @@ def separate(
         for name, found in advice.items()
     )
     return own, ThirdParty(tuple(told), tuple(unused), rows)
+
+
+def identity(each: Violation) -> str:
+    """What was seen, so that another right, subject, port, image or container is not the same."""
+    body, at = each.object.body, each.found.path
+    for place, inner in embedded_objects(body):
+        if at == place or at.startswith(f"{place}."):
+            body, at = inner, at[len(place) :]
+    nodes: list[tuple[str | int, Any]] = [("", body)]
+    for step in _STEP.finditer(at):
+        key = int(step["index"]) if step["index"] else step["key"] or step["name"]
+        try:
+            nodes.append((key, nodes[-1][1][key]))
+        except (KeyError, IndexError, TypeError):
+            nodes.append((key, "none"))
+            break
+    return _FORMS[MARKS[each.rule.name]](nodes, each.found.value)
+
+
+_Nodes = Sequence[tuple[str | int, Any]]
+
+
+def _container(nodes: _Nodes, value: str) -> str:
+    """The container and the value; of what is the pod's, its containers."""
+    found = [
+        text(node.get("name"))
+        for (field, _), (_, node) in pairwise(nodes)
+        if field in CONTAINER_LISTS and isinstance(node, dict)
+    ]
+    leaf = nodes[-1][1]
+    said = "" if leaf is True else _compact(value or leaf)
+    return "=".join(filter(None, (found[0] if found else _pod(nodes, ""), said)))
+
+
+def _pod(nodes: _Nodes, value: str) -> str:
+    """The names of the pod's containers, and the value."""
+    spec = next((n for _, n in nodes if isinstance(n, dict) and "containers" in n), {})
+    names = [text(one.get("name")) for name in CONTAINER_LISTS for _, one in items(spec, name)]
+    return "=".join(filter(None, ("+".join(names) or "pod", value)))
+
+
+def _item(nodes: _Nodes, _: str) -> str:
+    """The outermost member of a list: a rule of a role, a webhook."""
+    return _compact(next((n for key, n in nodes if isinstance(key, int)), nodes[-1][1]))
+
+
+def _object(nodes: _Nodes, _: str) -> str:
+    """All that the object says, but for its metadata."""
+    return _compact({key: n for key, n in nodes[0][1].items() if key not in ("metadata", "status")})
+
+
+def _value(nodes: _Nodes, value: str) -> str:
+    return _compact(value or nodes[-1][1])
+
+
+def _image(nodes: _Nodes, _: str) -> str:
+    """The image without its tag: any version of it is the same danger."""
+    return re.sub(r"(?<=[^/]):[^/]*$", "", _value(nodes, "").partition("@")[0])
+
+
+_FORMS = {
+    "container": _container, "pod": _pod, "item": _item, "object": _object, "value": _value,
+    "image": _image,
+}  # fmt: skip
+
+
+def _compact(part: Any) -> str:
+    """A part of an object in one word: a plain text as it is, else its start and its digest."""
+    if isinstance(part, str) and re.fullmatch(r"[\w./:@-]{1,253}", part):
+        return part
+    whole = json.dumps(part, sort_keys=True, separators=(",", ":"))
+    shown = re.sub(r"[\s\"\\;]+", "", whole)[:SHOWN]
+    return f"{shown}~{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
 
 
 def _whose(each: Violation, known: Mapping[str, Party]) -> tuple[str, str]:

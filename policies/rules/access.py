@@ -8,12 +8,24 @@ from policies.rule import Found, Json, Object
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
-ALL = ("cluster-admin",)
+ALL = ("cluster-admin", "admin", "edit", "system:")
+"""Roles that have every right, or Secrets and pods, and so all others; ``system:`` is all of
+Kubernetes' own programs, but for those that only let it ask or read."""
+ASKING = (
+    "system:auth-delegator",
+    "system:discovery",
+    "system:basic-user",
+    "system:kube-scheduler",
+    "system:volume-scheduler",
+    "system:node-problem-detector",
+)
 EVERYBODY = (
     "system:masters",
     "system:anonymous",
     "system:unauthenticated",
     "system:authenticated",
+    "system:serviceaccounts",
+    "system:nodes",
 )
 """Groups and users that hold everybody, or have every right for ever."""
 BOOTSTRAPPING = "kubernetes.io/bootstrapping"
@@ -23,10 +35,25 @@ READING = frozenset({"get", "list", "watch", "*"})
 WAYS = {
     ("", "serviceaccounts/token"): "it makes itself a token of any ServiceAccount",
     ("", "nodes/proxy"): "it runs commands in every pod, past admission and audit",
+    ("", "pods/ephemeralcontainers"): "it runs programs in other pods",
     ("certificates.k8s.io", "certificatesigningrequests/approval"): "it signs itself anybody's "
     "certificate",
 }
 """Resources that lead to other rights, as (group, resource)."""
+_HOOKS = "it changes or refuses what everybody writes"
+WRITES = {
+    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): _HOOKS,
+    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): _HOOKS,
+    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): _HOOKS,
+    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _HOOKS,
+    ("apiregistration.k8s.io", "apiservices"): "it answers requests in place of the API server",
+    ("rbac.authorization.k8s.io", "clusterrolebindings"): "it gives roles to whomever it wants",
+    ("rbac.authorization.k8s.io", "clusterroles"): "it changes what others may do",
+}
+"""Resources that lead to other rights, to whoever may write them."""
+WRITING = frozenset({"create", "update", "patch", "*"})
+AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
+"""Label by which a ClusterRole's rules become part of admin, edit or view."""
 
 
 def _rules(each: Object) -> Iterator[tuple[str, Json, str]]:
@@ -45,6 +72,10 @@ def _roles_without_wildcards(each: Object) -> Iterator[Found]:
                 message = f"{named} also means what later versions and other people add"
                 yield Found(f"{place}.{field}", message, "name each that it needs")
     for place, body in bodies(each, ROLES):
+        for label in mapping(body, "metadata", "labels"):
+            if label.startswith(AGGREGATED):
+                message = "its rules become part of a role that people already have"
+                yield Found(f'{place}metadata.labels["{label}"]', message, "bind the role itself")
         for index, selector in items(mapping(body, "aggregationRule"), "clusterRoleSelectors"):
             labels = mapping(selector, "matchLabels")
             if not labels or BOOTSTRAPPING in labels:
@@ -64,7 +95,8 @@ def _roles_without_escalation(each: Object) -> Iterator[Found]:
             fix = "leave it out, and grant the permissions themselves"
             yield Found(f"{place}.verbs", message, fix)
         groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
-        for (group, resource), message in WAYS.items():
+        writes = WRITES if WRITING & set(texts(rule.get("verbs"))) else {}
+        for (group, resource), message in (WAYS | writes).items():
             # All that RBAC takes for a subresource (Kubernetes 1.34, pkg/apis/rbac/v1/
             # evaluation_helpers.go).
             named = resources & {resource, f"*/{resource.partition('/')[2]}", "*"}
@@ -89,12 +121,14 @@ def _no_cluster_admin(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, BINDINGS):
         reference = body.get("roleRef")
         role = text(reference.get("name")) if isinstance(reference, dict) else ""
-        if role in ALL:
-            message = f"{role} may do everything, to every object"
+        if role in ALL or (role.startswith(ALL[-1]) and role not in ASKING):
+            message = f"{role} may do everything, or what leads to it"
             fix = "write a role with what it needs"
             yield Found(f"{place}roleRef.name", message, fix)
         for index, subject in items(body, "subjects"):
-            if subject.get("name") in EVERYBODY and subject.get("kind") in ("Group", "User"):
+            named = text(subject.get("name"))
+            every = named in EVERYBODY or named.startswith("system:serviceaccounts:")
+            if every and subject.get("kind") in ("Group", "User"):
                 message = f"{subject['name']} means everybody, or has all permissions for good"
                 fix = "name the ServiceAccounts or groups of people"
                 yield Found(f"{place}subjects[{index}].name", message, fix)

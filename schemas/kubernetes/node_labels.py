@@ -6,12 +6,13 @@ argument of the kubelet, so a change of them re-images the host.
 
 from collections.abc import Mapping
 
+ROLE_DOMAIN = "node-role.kubernetes.io"
 SYNCED_DOMAINS = (
-    "node-role.kubernetes.io",
     "node-restriction.kubernetes.io",
     "node.cluster.x-k8s.io",
 )
-"""Domains that Cluster API copies from Machines to nodes (util/labels/helpers.go)."""
+"""Domains that Cluster API copies from Machines to nodes, with those below them, and the domain of
+roles alone (v1.13.6, util/labels/helpers.go, GetManagedLabels)."""
 HOSTNAME_LABEL = "kubernetes.io/hostname"
 POOL_LABEL = "node.cluster.x-k8s.io/pool"
 ACCELERATOR_LABEL = "node.cluster.x-k8s.io/accelerator"
@@ -60,7 +61,7 @@ _MORE_OPEN_TO_KUBELETS = frozenset(
 
 def copied_to_nodes(key: str) -> bool:
     """True if Cluster API copies a label of a Machine to its node."""
-    return _within(key, SYNCED_DOMAINS)
+    return key.startswith(f"{ROLE_DOMAIN}/") or _within(key, SYNCED_DOMAINS)
 
 
 def is_of_machines(key: str) -> bool:

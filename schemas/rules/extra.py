@@ -71,9 +71,9 @@ def extra_objects(site: Site) -> Iterator[Finding]:
 def _defined(body: Json) -> set[str]:
     """The kind that a definition defines, without and with its group; of others none."""
     spec = body.get("spec")
-    names = spec.get("names") if isinstance(spec, dict) else None
-    if body["kind"] != "CustomResourceDefinition" or not isinstance(names, dict):
+    if body["kind"] != "CustomResourceDefinition" or not isinstance(spec, dict):
         return set()
+    names = spec["names"] if isinstance(spec.get("names"), dict) else {}
     return {str(names.get("kind")), f"{names.get('kind')}.{spec.get('group')}"}
 
 

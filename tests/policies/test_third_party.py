@@ -13,7 +13,7 @@ from policies.judge import Judgement, judge
 from policies.own import OwnRules
 from policies.pack.analyzer import Analyzer
 from policies.rules import RULES
-from policies.third_party import ADVICE, DANGER_OF, DANGERS, parties
+from policies.third_party import ADVICE, DANGER_OF, DANGERS, MARKS, parties
 from schemas.kubernetes.manifests import read_manifests
 from tests.kit.charts import NETWORK
 from tests.kit.policy_objects import LABELS
@@ -24,7 +24,8 @@ UNTIL = "2027-06-30"
 
 def labelled(body: dict[str, Any], component: str) -> Object:
     body = copy.deepcopy(body)
-    body["metadata"]["labels"] = {**LABELS, "foresite.dev/component": component}
+    own = body["metadata"].get("labels", {})
+    body["metadata"]["labels"] = {**own, **LABELS, "foresite.dev/component": component}
     return Object("site", body)
 
 
@@ -67,7 +68,7 @@ def test_a_chart_is_told_in_a_few_sentences() -> None:
     assert "extra-network brings 2 objects with access to their hosts" in host.message
     assert "DaemonSet kube-system/cilium: " in host.message
     assert "host-path /lib/modules, /var/run/network" in host.message
-    assert "capabilities-added NET_ADMIN, SYS_MODULE" in host.message
+    assert "capabilities-added agent=NET_ADMIN, agent=SYS_MODULE" in host.message
     ((party, objects, rules),) = found.third.advice
     assert (party.name, objects) == ("extra-network", 2) and "probes" in rules
 
@@ -100,11 +101,67 @@ def test_a_danger_that_an_update_brings_is_told_again_and_no_other(what: str) ->
         role["rules"].append({"apiGroups": ["*"], "resources": ["*"], "verbs": ["escalate"]})
     told = judged([labelled(each, "extra-network") for each in bodies], *rows).third.dangers
     new = {
-        "container": "privileged *2", "path": "host-path /etc", "capability": "SYS_ADMIN",
+        "container": "privileged b", "path": "host-path /etc", "capability": "SYS_ADMIN",
         "object": "DaemonSet a/n", "right": "roles-without-escalation",
     }[what]  # fmt: skip
     assert new in " ".join(each.message for each in told)
     assert "/lib/modules" not in " ".join(each.message for each in told if what != "object")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ({"kind": "ClusterRole", "rules": [{"apiGroups": ["a"], "resources": ["*"]}]},
+         {"rules": [{"apiGroups": ["a", "apps"], "resources": ["*"]}]}),
+        ({"kind": "ClusterRoleBinding", "roleRef": {"name": "cluster-admin"},
+          "subjects": [{"kind": "ServiceAccount", "name": "a"}]},
+         {"subjects": [{"kind": "Group", "name": "dev"}]}),
+        ({"kind": "Service", "spec": {"type": "NodePort", "ports": [{"port": 80}]}},
+         {"spec": {"type": "LoadBalancer", "ports": [{"port": 80}]}}),
+        ({"kind": "Service", "spec": {"type": "NodePort", "ports": [{"port": 80}]}},
+         {"spec": {"type": "NodePort", "ports": [{"port": 22}]}}),
+        ({"kind": "Pod", "spec": {"containers": [{"name": "a", "image": "a.example/b:1"}]}},
+         {"spec": {"containers": [{"name": "a", "image": "a.example/evil:1"}]}}),
+        ({"kind": "Pod", "spec": {"hostPID": True, "containers": [{"name": "a"}]}},
+         {"spec": {"hostPID": True, "containers": [{"name": "b"}]}}),
+        ({"kind": "Pod", "spec": {"containers": [
+            {"name": "a", "securityContext": {"privileged": True}}, {"name": "b"}]}},
+         {"spec": {"containers": [
+             {"name": "a"}, {"name": "b", "securityContext": {"privileged": True}}]}}),
+    ],
+)  # fmt: skip
+def test_what_takes_the_place_of_what_was_allowed_is_told(
+    before: dict[str, Any], after: dict[str, Any]
+) -> None:
+    body = {"apiVersion": "v1", "metadata": {"name": "a"}, **before}
+    rows = allowed(judged([labelled(body, "extra-network")]))
+    assert rows and not judged([labelled(body, "extra-network")], *rows).third.dangers
+    assert judged([labelled({**body, **after}, "extra-network")], *rows).third.dangers
+
+
+def test_every_danger_has_a_mark_that_identifies_it() -> None:
+    assert MARKS.keys() == DANGER_OF.keys()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "ClusterRoleBinding", "roleRef": {"name": "system:kube-controller-manager"}},
+        {"kind": "RoleBinding", "roleRef": {"name": "admin"}},
+        {"kind": "RoleBinding", "subjects": [{"kind": "Group", "name": "system:nodes"}]},
+        {"kind": "RoleBinding", "subjects": [
+            {"kind": "Group", "name": "system:serviceaccounts:a"}]},
+        {"kind": "ClusterRole", "metadata": {"name": "a", "labels": {
+            "rbac.authorization.k8s.io/aggregate-to-view": "true"}}},
+        {"kind": "ClusterRole", "rules": [
+            {"apiGroups": ["admissionregistration.k8s.io"], "verbs": ["patch"],
+             "resources": ["mutatingwebhookconfigurations"]}]},
+    ],
+)  # fmt: skip
+def test_rights_that_hand_over_the_cluster_are_told(body: dict[str, Any]) -> None:
+    whole = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "a"}, **body}
+    (told,) = judged([labelled(whole, "extra-network")]).third.dangers
+    assert told.danger == "cluster-rights"
 
 
 def test_what_is_allowed_and_not_there_any_more_is_told() -> None:

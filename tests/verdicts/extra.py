@@ -21,7 +21,7 @@ extra:
 _ALLOW = """\
     allow:
       - danger: host-access
-        what: ["Namespace pools: namespace-level"]
+        what: ["Namespace pools: namespace-level privileged"]
         reason: its agents announce addresses
         owner: net-team
         until: "2027-06-30"
@@ -139,7 +139,7 @@ pod_network:
     chart: charts/flannel
     allow:
       - danger: images
-        what: ["DaemonSet kube-flannel/flannel: image-version"]
+        what: ["DaemonSet kube-flannel/flannel: image-version flannel"]
         reason: the image has no version yet
         owner: net-team
         until: "2027-06-30"

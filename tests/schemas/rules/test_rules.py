@@ -278,6 +278,7 @@ def test_a_system_that_the_release_defaults_to_must_be_there() -> None:
         ("node.kubernetes.io/instance-type", False, False, False),
         ("kubelet.kubernetes.io/team", False, False, False),
         ("node-role.kubernetes.io/worker", True, False, False),
+        ("team.node-role.kubernetes.io/worker", False, False, True),
         ("team.node-restriction.kubernetes.io/name", True, False, False),
         ("node.cluster.x-k8s.io/team", True, False, False),
         ("node.cluster.x-k8s.io/pool", True, True, False),
