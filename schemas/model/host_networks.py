@@ -91,7 +91,7 @@ class Bond(Model):
     """NICs that act as one."""
 
     nics: Annotated[list[NicName], Field(min_length=2, max_length=8)]
-    """Its NICs."""
+    """NICs that it is made of."""
     mode: Annotated[BondMode, Field(strict=False), BeforeValidator(_demand_monitored)] = (
         BondMode.LACP
     )

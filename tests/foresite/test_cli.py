@@ -267,7 +267,7 @@ def test_a_repository_without_a_site_cannot_be_checked(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     assert main(["--root", str(tmp_path), "check"]) == FAILED
     assert main(["--root", str(tmp_path), "render", "--out", str(tmp_path / "out")]) == FAILED
-    assert main(["--root", str(tmp_path), "new", "osaka-1", "--like", "lab-1"]) == FAILED
+    assert main(["--root", str(tmp_path), "new", "osaka-1", "--like", "nara-1"]) == FAILED
 
 
 def test_a_folder_in_place_of_a_file_is_a_problem_of_that_site(

@@ -296,10 +296,11 @@ TOKYO = [
         for path, text in (
             ("health_check.remedy", "health_check: {remedy: replace}"),
             ("health_check.max_unhealthy_percent", "health_check: {max_unhealthy_percent: 70}"),
-            ("kubelet.max_pods", "kubelet: {max_pods: 111}"),
-            ("kubelet.eviction_hard.memory", "kubelet: {eviction_hard: {memory: 1Gi}}"),
         )
     ),
+    ("kubelet.max_pods", "\npools:\n", "\nkubelet: {max_pods: 111}\n\npools:\n"),
+    ("kubelet.eviction_hard.memory", "\npools:\n",
+     "\nkubelet: {eviction_hard: {memory: 1Gi}}\n\npools:\n"),
 ]  # fmt: skip
 TSUKUBA = [
     ("bmc.credentials", "credentials: tsukuba-1-bmc", "credentials: other"),
@@ -315,6 +316,7 @@ EDGE = [
             for name in (
                 "h100-sxm5-80gb-x8",
                 "cpu-1u",
+                "cpu-1u-arm64",
                 "mncore2-x8",
                 "disk-4u",
                 "t4-pcie-16gb-x1",

@@ -151,7 +151,7 @@ def test_a_problem_points_at_the_field_that_it_comes_from(
 def test_what_a_schema_refuses_points_there_too(
     root: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check_object(body: dict[str, Any]) -> list[Fault]:
+    def check_object(body: dict[str, Any], _brought: Any) -> list[Fault]:
         strategy = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
         named = (body["kind"], body["metadata"]["name"])
         return [Fault(strategy, "must be a lie")] if named == ("MachineDeployment", "v100") else []

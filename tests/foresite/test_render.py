@@ -81,7 +81,8 @@ def test_hash_seed_locale_time_zone_and_directory_change_no_byte(
 
 def test_another_checkout_gives_the_same_bytes(expected: dict[str, bytes], tmp_path: Path) -> None:
     checkout = tmp_path / "a checkout, elsewhere"
-    for folder in ("components", "foresite", "policies", "preview", "schemas", "sites"):
+    code = ("components", "foresite", "policies", "preview", "schemas")
+    for folder in (*code, "regions", "sites"):
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, checkout / folder, ignore=ignored)
     below = checkout / "sites" / "certificates"

@@ -19,7 +19,7 @@ GENERATORS = ("schemas.editor", "schemas.reference", "policies.reference")
 SCREENS = "docs/preview-screens.md"
 """Made by tools.screens, which takes long; it names the commit of the example sites."""
 COPIED = ("schemas", "components", "policies", "preview", "foresite", "controlplane", "tools")
-BESIDE = ("sites", "docs", "tests")
+BESIDE = ("sites", "regions", "docs", "tests")
 
 
 class Step(NamedTuple):

@@ -150,7 +150,7 @@ def in_region(document: Any) -> Any:
     whole, said = read("tokyo-1"), copy.deepcopy(document)
     for key in KEYS if isinstance(said, dict) else ():
         if len(key) == 1:
-            said.setdefault(key[0], whole.get(key[0]))
+            said |= {key[0]: whole[key[0]]} if key[0] in whole.keys() - said.keys() else {}
         elif key[1] in whole[key[0]] and isinstance(
             section := said.setdefault(key[0], {}) if is_required(key) else said.get(key[0]), dict
         ):
