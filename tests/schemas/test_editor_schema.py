@@ -31,6 +31,9 @@ def read(name: str) -> dict[str, Any]:
     return document.value
 
 
+WHOLE = read("tokyo-1")
+
+
 @pytest.fixture(scope="module")
 def judge() -> jsonschema.Draft7Validator:
     return jsonschema.Draft7Validator(site_schema())
@@ -147,14 +150,16 @@ def accepted(document: Any) -> bool:
 
 
 def in_region(document: Any) -> Any:
-    whole, said = read("tokyo-1"), copy.deepcopy(document)
-    for key in KEYS if isinstance(said, dict) else ():
-        if len(key) == 1:
-            said |= {key[0]: whole[key[0]]} if key[0] in whole.keys() - said.keys() else {}
-        elif key[1] in whole[key[0]] and isinstance(
-            section := said.setdefault(key[0], {}) if is_required(key) else said.get(key[0]), dict
-        ):
-            section.setdefault(key[1], whole[key[0]][key[1]])
+    if not isinstance(document, dict):
+        return document
+    said = {**document}
+    for first, *rest in KEYS:
+        if not rest:
+            said |= {first: WHOLE[first]} if first in WHOLE.keys() - said.keys() else {}
+        elif rest[0] in WHOLE[first]:
+            section = said.get(first, {} if is_required((first, *rest)) else None)
+            if isinstance(section, dict):
+                said[first] = {rest[0]: WHOLE[first][rest[0]], **section}
     return said
 
 
