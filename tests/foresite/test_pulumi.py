@@ -27,7 +27,10 @@ from tools.toolchain import environment, locate
 
 pytestmark = pytest.mark.pulumi
 SITES = sorted(all_sites())
-PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "sites")
+PROGRAM = (
+    "Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "regions",
+    "schemas", "sites",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -66,7 +66,7 @@ def main(arguments: list[str]) -> int:
     raise_loopback()
     out, now = Path(arguments[0]), small()
     seen: list[Any] = []
-    with world.running(locate(GROUPS), out) as here:
+    with world.running(locate(GROUPS), out, in_place=True) as here:
         conduct = Conduct(here, out)
         conduct.bring_up(now)
         deadline = time.monotonic() + LIMIT_SECONDS

@@ -3,7 +3,7 @@
 import contextlib
 import http.client
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,17 +23,20 @@ _FIRST_PORT = 9400
 _START_SECONDS = 120.0
 _BURST = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 _CLUSTERS = ("--clustercache-client-qps=500", "--clustercache-client-burst=1000")
-_COMPRESSED = f"--feature-gates=ReconcilerRateLimiting=false,{GATE}=true"
+_COMPRESSED = "--feature-gates=ReconcilerRateLimiting=false"
 """On (the default) an object is reconciled once a second at most. Off, the same happens in the same
 order, in an eighth of the time."""
 _OWN = {
     **dict.fromkeys(NAMES, (*_CLUSTERS, _COMPRESSED)),
-    "capi-core": (*_CLUSTERS, _COMPRESSED, f"{FLAG}={SYNCED}"),
     # docs/prerequisites.md asks for it.
     "capm3": (*_CLUSTERS, "--enable-bmh-name-based-preallocation=true"),
     "metal3-ipam": (),
 }
 """The flags that not all of them know."""
+_IN_PLACE = {name: [f"--feature-gates={GATE}=true"] for name in NAMES}
+_IN_PLACE["capi-core"].append(f"{FLAG}={SYNCED}")
+"""What they need for labels and taints in place. Without a limit of its rate, the gate keeps the core
+manager busy, so that the other experiments do not have it."""
 
 
 class Manager:
@@ -47,7 +50,7 @@ class Manager:
         self._mark = f"--webhook-cert-dir={kept}"
         self.daemon = Daemon(tool.name, kept, self._mark)
 
-    def start(self, kubeconfig: Path) -> None:
+    def start(self, kubeconfig: Path, further: Iterable[str] = ()) -> None:
         """Start it; ``tls.crt`` and ``tls.key`` must be in ``kept``."""
         self.daemon.start(
             [
@@ -61,6 +64,7 @@ class Manager:
                 "--insecure-diagnostics",
                 *_BURST,
                 *_OWN[self.tool.name],
+                *further,
             ]
         )
 
@@ -98,7 +102,7 @@ class Manager:
 
 @contextlib.contextmanager
 def running(
-    tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str]
+    tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str], *, in_place: bool
 ) -> Iterator[list[Manager]]:
     """The managers among ``tools``, up and answering, ended when the block is left.
 
@@ -111,7 +115,7 @@ def running(
             manager.kept.mkdir(parents=True, exist_ok=True)
             for name, text in zip(("tls.crt", "tls.key"), serving, strict=True):
                 (manager.kept / name).write_text(text, encoding="utf-8")
-            manager.start(kubeconfig)
+            manager.start(kubeconfig, _IN_PLACE.get(manager.tool.name, ()) if in_place else ())
         for manager in managers:
             manager.wait()
         yield managers

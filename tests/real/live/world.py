@@ -44,9 +44,13 @@ class World:
 
 
 @contextlib.contextmanager
-def running(tools: Tools, directory: Path) -> Iterator[World]:
-    """All of it, up; taken down when the block is left."""
-    with managed(tools, directory) as (plane, client, mirror), plane.client() as its_own:
+def running(tools: Tools, directory: Path, *, in_place: bool = False) -> Iterator[World]:
+    """All of it, up; taken down when the block is left. ``in_place``: with what labels and taints in
+    place need."""
+    with (
+        managed(tools, directory, in_place=in_place) as (plane, client, mirror),
+        plane.client() as its_own,
+    ):
         fake = FakeMetal3(its_own, mirror)
         fake.start()
         try:
@@ -56,13 +60,15 @@ def running(tools: Tools, directory: Path) -> Iterator[World]:
 
 
 @contextlib.contextmanager
-def managed(tools: Tools, directory: Path) -> Iterator[tuple[ControlPlane, Client, Mirror]]:
+def managed(
+    tools: Tools, directory: Path, *, in_place: bool = False
+) -> Iterator[tuple[ControlPlane, Client, Mirror]]:
     """The API server with the managers among ``tools``, and without hosts."""
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
     with plane_running(directory / "plane", binaries) as plane, plane.client() as client:
         install_crds(client, [*load_crds(), *managers.more_crds(tools)])
         serving = _serving(plane)
-        start = managers.running(tools, directory, plane.kubeconfig(), serving)
+        start = managers.running(tools, directory, plane.kubeconfig(), serving, in_place=in_place)
         with start as started:
             managers.install_webhooks(client, started, _base64(serving[0]))
             mirror = Mirror(plane._access())
