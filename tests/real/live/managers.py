@@ -35,8 +35,7 @@ _OWN = {
 """The flags that not all of them know."""
 _IN_PLACE = {name: [f"--feature-gates={GATE}=true"] for name in NAMES}
 _IN_PLACE["capi-core"].append(f"{FLAG}={SYNCED}")
-"""What they need for labels and taints in place. Without a limit of its rate, the gate keeps the core
-manager busy, so that the other experiments do not have it."""
+"""What labels and taints in place need; the other experiments show what holds without it."""
 
 
 class Manager:

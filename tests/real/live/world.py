@@ -45,8 +45,8 @@ class World:
 
 @contextlib.contextmanager
 def running(tools: Tools, directory: Path, *, in_place: bool = False) -> Iterator[World]:
-    """All of it, up; taken down when the block is left. ``in_place``: with what labels and taints in
-    place need."""
+    """All of it, up; taken down when the block is left. ``in_place``: with the flags that labels
+    and taints in place need."""
     with (
         managed(tools, directory, in_place=in_place) as (plane, client, mirror),
         plane.client() as its_own,
