@@ -125,6 +125,7 @@ PLAIN = (
         for value in ("", "true", "off", "null", "$(OTHER)", "${OTHER}", "$(A)-$(B)", "<none>",
                       "/var/run/secrets/kubernetes.io/serviceaccount/token", "token.jwt")
     ),
+    *(("secrets", value) for value in ("1000", "1k", "2Ki", "5M")),
     ("PASSWORD", "${PASSWORD:-}"),
     ("SERVICE_ACCOUNT_TOKEN", "/var/run/secrets/tokens/cache"),
     ("MAX_TOKENS", "4096"),
