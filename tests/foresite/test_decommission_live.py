@@ -15,7 +15,7 @@ import yaml
 
 from components.machines.names import CLUSTER_API, CONTROL_PLANE_API, IPAM_API, METAL3_API
 from components.making.decommission import MAY_BE_DELETED
-from components.making.manifest import Target
+from components.making.manifest import Manifest, Target
 from components.site import objects_by_name
 from controlplane import Client, ControlPlane
 from controlplane.errors import ApiError
@@ -63,9 +63,16 @@ def repository(
     made.commit("the site's own cluster answers")
     site = load_site(tmp_path, SITE).site
     assert site is not None
+    its_own = [each for each in objects_by_name(site).values() if each.target is Target.SITE]
+    remove(client, its_own)
     yield made
-    for each in objects_by_name(site).values():
-        if each.target is Target.SITE and each.kind != "Namespace":
+    remove(client, its_own)
+
+
+def remove(client: Client, objects: list[Manifest]) -> None:
+    """Delete what a cluster of other tests may have of the site's, or is left with."""
+    for each in objects:
+        if each.kind != "Namespace":
             api_version, kind, namespace, name = each.key
             client.delete(api_version, kind, name, namespace or None)
 

@@ -113,7 +113,7 @@ def test_a_reset_that_helps_needs_no_reboot_and_one_that_does_not_is_followed_by
     host = cast.here.world.t.client.get(BMH, "BareMetalHost", cast.reset, cast.here.site.name)
     assert host is not None
     repairs = host["metadata"]["annotations"][HISTORY_ANNOTATION].split(";")[1:]
-    assert [each.split(",")[1] for each in repairs] == ["reset", "reset", "reboot"]
+    assert [each.split(",")[1] for each in repairs] == ["reset", "reset-reboot"]
 
 
 def test_ten_faults_at_once_keep_to_the_budget_and_idle_nodes_go_first(cast: Play) -> None:
