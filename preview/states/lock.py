@@ -1,6 +1,7 @@
 """The version of Foresite that a state of a repository locks: ``foresite==1.2.3`` among the
 dependencies of its pyproject.toml. A repository that holds Foresite's own code locks none."""
 
+import functools
 import json
 import os
 import re
@@ -43,9 +44,13 @@ def locked_version(side: Snapshot) -> str:
 
 def lock_file(side: Snapshot, name: str) -> bytes | Refused:
     """One of FILES as it is in a state; no bytes where it is not there."""
-    if side.commit is None:
-        return _here(side.root, name)
-    return git(side.root, "cat-file", "blob", f"{side.commit}:./{name}", fine=(0, 128))
+    return _here(side.root, name) if side.commit is None else _of(side.root, side.commit, name)
+
+
+# A preview asks for the two files of both states many times.
+@functools.lru_cache(maxsize=8)
+def _of(root: Path, commit: str, name: str) -> bytes:
+    return git(root, "cat-file", "blob", f"{commit}:./{name}", fine=(0, 128))
 
 
 def _here(root: Path, name: str) -> bytes | Refused:
