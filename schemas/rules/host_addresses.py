@@ -15,12 +15,11 @@ from schemas.facts.host_networks import (
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyAddress, AnyNetwork
 from schemas.model.hardware import Bmc, BmcProtocol
-from schemas.model.nearest import nearest
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
 from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.networks import parse_network
-from schemas.rules.texts import say
+from schemas.rules.texts import advise, say
 
 
 def host_nics(site: Site) -> Iterator[Finding]:
@@ -49,9 +48,9 @@ def further_columns(site: Site) -> Iterator[Finding]:
     known |= {address_column(name) for name in site.file.networks}
     known |= {address_column(V6)} if is_dual(site) else set()
     for column in sorted({name for host in site.hosts for name, _ in host.more} - known):
-        near = nearest(column, known)
         what = "NIC" if column[:4] == "mac_" else "network"
-        advice = f"write {near}" if near else "remove the column, or add what it is for to the site"
+        otherwise = "remove the column, or add what it is for to the site"
+        advice = advise(column, sorted(known), otherwise)
         yield say("column-unknown", HostCell(1, column), what=what, advice=advice)
 
 

@@ -9,11 +9,10 @@ from collections.abc import Collection, Iterator
 from schemas.facts.host_networks import devices_of, layout_of, mtu_of, split_device
 from schemas.facts.site import Site
 from schemas.model.host_networks import NicLayout
-from schemas.model.nearest import nearest
 from schemas.rules.finding import Finding, Path
 from schemas.rules.networks import parse_network
 from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.texts import advise, say
 
 
 def host_networks(site: Site) -> Iterator[Finding]:
@@ -38,9 +37,8 @@ def pool_host_network(at: InPool) -> Iterator[Finding]:
 
 
 def _advice(name: str, known: Collection[str], where: str) -> str:
-    near = nearest(name, known)
     some = ", ".join(known) or "none"
-    return f"write {near}" if near else f"write one of {some}, or add it to {where}"
+    return advise(name, known, f"write one of {some}, or add it to {where}")
 
 
 def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:

@@ -53,8 +53,10 @@ def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     effect = Effect(Impact.NONE, change.name, field.path, why, PATCHED)
     if any(each["effect"] == "NoExecute" for each in coming):
         hosts = staying(site, change)
-        why = "evicts every pod that does not tolerate it, on all nodes at once, without a drain"
-        why = f"a taint with NoExecute {why}; no host restarts"
+        why = (
+            "a taint with NoExecute evicts every pod that does not tolerate it, on all nodes at "
+            "once, without a drain; no host restarts"
+        )
         most = limit_below(hosts, running(site.side, hosts))
         effect = effect._replace(impact=Impact.DRAIN, why=why, hosts=hosts, at_most=most)
     yield effect
