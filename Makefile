@@ -104,8 +104,9 @@ proof: .venv/.ready ## All tests with every long proof, and mutations; hours
 	@$(MAKE) --no-print-directory test PROOF=all
 	@$(PYTHON) -m bench.studies.mutations
 
-record: .venv/.ready ## Add what the last make test took to docs/proof.md
+record: .venv/.ready ## Add what the last make test took to docs/proof.md and to the shares of proofs
 	@$(PYTHON) -m bench.proof record
+	@$(PYTHON) -m tests.kit.proof_shares
 
 images: ## Build the images that sites need, for amd64 and arm64; REGISTRY, VERSION
 	@docker buildx bake --file images/docker-bake.json $(if $(PUSH),--push)

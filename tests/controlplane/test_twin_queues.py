@@ -34,7 +34,7 @@ from tests.kit.twin.pods import pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 
-pytestmark = [pytest.mark.scheduling, pytest.mark.proof(3)]
+pytestmark = [pytest.mark.scheduling, pytest.mark.proof]
 QUEUES = "kueue.x-k8s.io/v1beta2"
 GROUPS = "scheduling.volcano.sh/v1beta1"
 PRIORITIES: list[Json] = [

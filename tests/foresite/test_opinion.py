@@ -95,7 +95,7 @@ def objects(root: Path) -> int:
     return len(expected_objects(site))
 
 
-@pytest.mark.proof(1)
+@pytest.mark.proof
 @pytest.mark.pulumi
 def test_pulumi_is_asked_about_the_sites_that_a_change_concerns(
     repository: Repository, monkeypatch: pytest.MonkeyPatch
@@ -146,7 +146,7 @@ def label(engine: Engine, kind: str, name: str, *more: str) -> str:
     return done.stderr
 
 
-@pytest.mark.proof(1)
+@pytest.mark.proof
 @pytest.mark.pulumi
 def test_the_documented_accounts_may_do_their_work_and_no_more(
     api: ControlPlane, repository: Repository

@@ -12,15 +12,15 @@ from bench.trial import manifests_of
 from components.making.manifest import FIELD_MANAGER
 from schemas.facts.site import Site
 from tests.kit.kills.judge import judge
-from tests.kit.kills.plan import FIRST, Outcome
+from tests.kit.kills.plan import FIRST, Outcome, Plan
 from tests.kit.kills.play import play_seeds
 from tests.kit.kills.world import World, wait
+from tests.kit.proof import SHARES
 
 pytestmark = pytest.mark.pulumi
 
 SEEDS = range(50)
-AT_ONCE = 5
-"""Seeds of one landing, one after the other, so that each landing meets all four cases."""
+"""Seeds of a landing follow each other, so that two landings meet all four cases."""
 SITE = "oita-1"
 
 
@@ -38,7 +38,8 @@ def outcomes(request: pytest.FixtureRequest) -> dict[int, Outcome]:
 
 
 @pytest.mark.parametrize(
-    "seed", [pytest.param(each, marks=pytest.mark.proof(each // AT_ONCE)) for each in SEEDS]
+    "seed",
+    [pytest.param(each, marks=pytest.mark.proof(each * SHARES // len(SEEDS))) for each in SEEDS],
 )
 def test_after_a_kill_recover_and_up_bring_the_site_back(
     outcomes: dict[int, Outcome], seed: int
@@ -48,8 +49,9 @@ def test_after_a_kill_recover_and_up_bring_the_site_back(
 
 def test_runs_were_killed_amid_their_work(outcomes: dict[int, Outcome]) -> None:
     """A run that is over first is no proof of anything; a busy machine may lose a race."""
-    assert sum(each.hits > 0 for each in outcomes.values()) >= len(outcomes) - 2
-    assert any(each.written for each in outcomes.values())
+    assert sum(each.hits > 0 for each in outcomes.values()) >= len(outcomes) * 3 // 5
+    late = {seed for seed in outcomes if Plan.of(seed).writes}
+    assert not late or any(outcomes[seed].written for seed in late)
 
 
 @pytest.fixture(scope="module")

@@ -1,13 +1,14 @@
 """A pytest plugin for long proofs, which are run in shares, and for what runs side by side.
 
-A test with ``@pytest.mark.proof`` is a long proof, and is run in one of ten landings.
+A test with ``@pytest.mark.proof`` is a long proof, and is run in one of twenty landings.
 ``--proof=all``, the default, runs every one; ``--proof=none`` runs none; ``--proof=share`` runs
-those whose turn it is. The others are skipped, and the summary names them. The tests of a file get
-their shares in the order in which they stand, each file from another share on;
-``@pytest.mark.proof(share)`` sets the share of tests that use the same long run. Where not all are
-run, properties draw fewer random examples, others in each run, and a test with very many cases
-takes a part of them (``part_of``). Landings are counted by the lines of bench/proof.jsonl
-(``make record`` adds one); ten commits that nobody has recorded count as one more.
+those whose turn it is. The others are skipped, and the summary names them. Proofs of a minute and
+more, and tests that use one long run, have their shares in proof_shares.toml. The other tests of a
+file get theirs in the order in which they stand, each file from another share on;
+``@pytest.mark.proof(share)`` sets the share of a part of many like ones. Where not all are run,
+properties draw fewer random examples, others in each run, and a test with very many cases takes a
+part of them (``part_of``). Landings are counted by the lines of bench/proof.jsonl (``make record``
+adds one); ten commits that nobody has recorded count as one more.
 """
 
 import re
@@ -21,10 +22,10 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.kit.proof_shares import SHARES, find_row, turns
+
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = "bench/proof.jsonl"
-SHARES = 10
-"""Every proof is run in one of so many landings."""
 FEWER = 4
 """A property is tried on one of so many of its examples."""
 SETTINGS = "_hypothesis_internal_use_settings"
@@ -62,9 +63,14 @@ def is_due(mode: str, landing: int, share: int) -> bool:
 def deal_shares(items: Iterable[pytest.Item]) -> None:
     """Give each test with the mark ``proof`` a share, unless the mark names one."""
     dealt: Counter[Path] = Counter()
+    table = turns()
     for item in items:
         mark = item.get_closest_marker("proof")
-        if mark is not None and not mark.args:
+        if mark is None or mark.args:
+            continue
+        if row := find_row(item.nodeid, table):
+            item.add_marker(pytest.mark.proof(table[row].share), append=False)
+        else:
             first = zlib.crc32(item.path.name.encode())
             item.add_marker(pytest.mark.proof((first + dealt[item.path]) % SHARES), append=False)
             dealt[item.path] += 1

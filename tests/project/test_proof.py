@@ -25,14 +25,15 @@ from tests.kit.proof import (
     landings,
     lane,
 )
+from tests.kit.proof_shares import LIMIT, LONG, Turn, find_row, loads, take_over, turns
 from tests.kit.repository import ROOT
 
 TESTS = """
 import pytest
 
 @pytest.mark.proof
-@pytest.mark.parametrize("number", range(10))
-def test_one_of_ten(number): pass
+@pytest.mark.parametrize("number", range(20))
+def test_one_of_all(number): pass
 
 def test_always(): pass
 """
@@ -95,6 +96,37 @@ def test_a_part_of_the_cases_is_another_in_each_landing(
     )
 
 
+def test_no_landing_gets_more_than_its_limit_of_long_proofs() -> None:
+    assert max(loads(turns())) <= LIMIT
+    assert {name for name, turn in turns().items() if not 0 <= turn.share < SHARES} == set()
+
+
+def test_every_row_of_the_shares_is_a_test_that_is_there() -> None:
+    """One that has another name now would be dealt with the short ones."""
+    for name in turns():
+        file, _, test = name.partition("::")
+        text = (ROOT / file).read_text("utf-8")
+        assert "mark.proof" in text
+        assert not test or f"def {test.partition('[')[0]}(" in text, name
+
+
+def test_a_test_has_the_row_of_its_case_its_function_or_its_file() -> None:
+    rows = ["a.py", "b.py::test_b", "b.py::test_b[2]"]
+    names = ["a.py::test_a[1]", "b.py::test_b[1]", "b.py::test_b[2]", "b.py::test_c"]
+    assert [find_row(name, rows) for name in names] == [*rows, None]
+
+
+def test_proofs_keep_their_share_until_it_is_too_long() -> None:
+    rows = {"a": Turn(0, 100), "b": Turn(0, 400), "c": Turn(1, 300)}
+    assert take_over(rows, [("c", 20.4)]) == {**rows, "c": Turn(1, 20)}
+    assert take_over(rows, [("b[1]", 500), ("b[2]", 50)]) == {
+        **rows, "a": Turn(2, 100), "b": Turn(0, 550)
+    }  # fmt: skip
+    assert take_over(rows, [("d", LONG), ("e", LONG - 1)]) == {**rows, "d": Turn(2, LONG)}
+    alone = {"a": Turn(0, LIMIT + 100)}
+    assert take_over(alone, []) == alone
+
+
 def run(folder: Path, *arguments: str) -> str:
     (folder / "test_long.py").write_text(TESTS)
     (folder / "pytest.ini").write_text("[pytest]\nmarkers =\n proof\naddopts = -rs\n")
@@ -110,14 +142,14 @@ def run(folder: Path, *arguments: str) -> str:
 def test_what_ran_and_what_did_not_is_said_and_timed(tmp_path: Path, workers: list[str]) -> None:
     results = tmp_path / "real.xml"
     said = run(tmp_path, "--proof=share", f"--junitxml={results}", *workers)
-    assert "2 passed, 9 skipped" in said
-    assert re.search(r"^run: test_long.py::test_one_of_ten, 1$", said, re.MULTILINE)
-    assert re.search(r"^left to other.*: test_long.py::test_one_of_ten, 9$", said, re.MULTILINE)
+    assert "2 passed, 19 skipped" in said
+    assert re.search(r"^run: test_long.py::test_one_of_all, 1$", said, re.MULTILINE)
+    assert re.search(r"^left to other.*: test_long.py::test_one_of_all, 19$", said, re.MULTILINE)
     part = times.read(results)
     assert sorted(case.command for case in part.cases) == ["fast", *SHARES * ["proof"]]
     lines = list(times.summary_lines([part]))
-    assert sum("test_long.py::" in line for line in lines) == SHARES
-    assert "real: 2 tests run, 9 skipped" in lines[-2] and "in all" in lines[-1]
+    assert sum("test_long.py::" in line for line in lines) == times.SLOWEST
+    assert "real: 2 tests run, 19 skipped" in lines[-2] and "in all" in lines[-1]
 
 
 def test_every_lane_has_files_that_share() -> None:

@@ -17,7 +17,7 @@ from tools.toolchain import ToolchainError, ensure
 from tools.toolchain.given import find
 
 __all__ = ["judge"]
-pytestmark = [pytest.mark.capi, pytest.mark.proof(6)]
+pytestmark = [pytest.mark.capi, pytest.mark.proof]
 Json = dict[str, Any]
 NETWORKS: Json = yaml.safe_load(Path(__file__).with_name("osaka-1.netplan.yaml").read_text("utf-8"))
 """What one host of each pool gets, as a person wrote it from the site's files."""

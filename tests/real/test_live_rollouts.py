@@ -30,7 +30,7 @@ from tools.toolchain import ToolchainError, locate
 from tools.toolchain.parts import in_groups
 
 STEPS = [step for steps in history() for step in steps]
-PROOF = pytest.mark.proof(2)
+PROOF = pytest.mark.proof
 
 
 def name(step: Step) -> str:

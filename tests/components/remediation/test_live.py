@@ -13,7 +13,7 @@ from tests.kit.remediation_play import DEADLOCK, LONG_SECONDS, MISSING, TEN, Pla
 from tests.kit.remediation_world import MANY, NOC, ONE, PATIENCE_SECONDS
 from tests.kit.twin.hosts import BMH
 
-pytestmark = [pytest.mark.remediation, pytest.mark.proof(3)]
+pytestmark = [pytest.mark.remediation, pytest.mark.proof]
 
 
 @pytest.fixture(scope="module")
