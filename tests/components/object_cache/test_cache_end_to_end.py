@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pfio.v2  # type: ignore[import-untyped]
 import pytest
+from pfio.cache import http_cache  # type: ignore[import-untyped]
 
 from components.making.object_cache_client import TOKEN_VARIABLE, URL_VARIABLE
 from tests.kit.cache_cluster import SECONDS, Cluster, ask, cluster
@@ -27,6 +28,15 @@ SPEC = {"containers": [{"name": "worker", "image": "registry.example/train:1"}]}
 LEEWAY = 60
 """Seconds for which the API server takes an expired token, as clocks differ (go-jose v4,
 jwt/validation.go, DefaultLeeway)."""
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _patient() -> Iterator[None]:
+    """PFIO waits 3 s for the answer to an object (pfio 2.10.0, cache/http_cache.py, HTTPConnector),
+    which a busy machine may need for many MiB. Its connections are one pool of the process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(http_cache, "CONNECTION_POOL", http_cache._ConnectionPool(SECONDS))
+        yield
 
 
 @pytest.fixture(scope="module")
