@@ -23,8 +23,6 @@ RESULTS = OUT / "proof"
 TREND = ROOT / "bench" / "proof.jsonl"
 PAGE = ROOT / "docs" / "proof.md"
 SLOWEST = 10
-SHOWN = 20
-"""So many landings are in the table."""
 
 
 class Case(NamedTuple):
@@ -49,11 +47,10 @@ def main(arguments: list[str] | None = None) -> int:
     """Print, and record where that is asked for; 1 where there is nothing to read."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=("show", "record"))
-    parser.add_argument("--results", type=Path, default=RESULTS, metavar="FOLDER")
     options = parser.parse_args(arguments)
-    parts = [read(path) for path in sorted(options.results.glob("*.xml"))]
+    parts = [read(path) for path in sorted(RESULTS.glob("*.xml"))]
     if not parts:
-        print(f"bench.proof: no results in {options.results}: run make test", file=sys.stderr)
+        print(f"bench.proof: no results in {RESULTS}: run make test", file=sys.stderr)
         return 1
     print("\n".join(summary_lines(parts)))
     if options.what == "record":
@@ -83,10 +80,9 @@ def slowest(parts: Iterable[Part]) -> list[Case]:
     return sorted(cases, key=lambda case: -case.seconds)[:SLOWEST]
 
 
-def total(parts: Iterable[Part]) -> float:
+def total(parts: Sequence[Part]) -> float:
     """Seconds from the start of the first part to the end of the last."""
-    found = list(parts)
-    return max(each.start + each.seconds for each in found) - min(each.start for each in found)
+    return max(each.start + each.seconds for each in parts) - min(each.start for each in parts)
 
 
 def summary_lines(parts: Sequence[Part]) -> Iterator[str]:
@@ -138,7 +134,7 @@ def _trend(rows: Sequence[Any]) -> Iterator[str]:
     names = sorted({name for row in rows for name in row["seconds"]})
     yield f"| date | commit | {' | '.join(names)} | slowest |"
     yield f"|---|---|{'---:|' * len(names)}---|"
-    for row in rows[-SHOWN:]:
+    for row in rows[-20:]:
         seconds = " | ".join(f"{row['seconds'].get(name, '')}" for name in names)
         name, longest = next(iter(row["slowest"].items()))
         yield f"| {row['date']} | {row['commit']} | {seconds} | {name}, {longest} s |"

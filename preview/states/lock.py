@@ -2,6 +2,7 @@
 dependencies of its pyproject.toml. A repository that holds Foresite's own code locks none."""
 
 import functools
+import hashlib
 import json
 import os
 import re
@@ -23,8 +24,8 @@ FILES = (FILE, "uv.lock")
 _REQUIREMENT = re.compile(r"(?i)\s*foresite(?![\w.-])\s*(?P<which>[^;]*?)\s*(;.*)?")
 _WRITTEN = re.compile(r"(?i)[\"']\s*foresite\s*([=<>~!;@\[]|[\"']\s*[,\]])")
 _EXACT = re.compile(r"==\s*(?P<version>\d[^\s*,]*)")
-_NO_PROGRAM = re.compile(r"(sites|regions|catalogue|\.github)/.*|.*\.md|\.gitignore", re.DOTALL)
-"""Files of a repository that locks Foresite which are no part of what Pulumi runs."""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_FILES = {name: re.compile(each, re.DOTALL) for name, each in _TABLE["patterns"].items()}
 _HOST = re.compile(r"https?://[^/\"]*")
 
 
@@ -43,12 +44,12 @@ def locked_version(side: Snapshot) -> str:
 
 
 def lock_file(side: Snapshot, name: str) -> bytes | Refused:
-    """One of FILES as it is in a state; no bytes where it is not there."""
+    """A file such as FILES as it is in a state; no bytes where it is not there."""
     return _here(side.root, name) if side.commit is None else _of(side.root, side.commit, name)
 
 
-# A preview asks for the two files of both states many times.
-@functools.lru_cache(maxsize=8)
+# A preview asks for these files of both states many times.
+@functools.lru_cache(maxsize=16)
 def _of(root: Path, commit: str, name: str) -> bytes:
     return git(root, "cat-file", "blob", f"{commit}:./{name}", fine=(0, 128))
 
@@ -75,10 +76,21 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
 
     ``changed`` are the files that differ. Raises LockError.
     """
-    found = [path for path in changed if not _NO_PROGRAM.fullmatch(path)]
+    given = _runs_foresite(before) and _runs_foresite(after)
+    apart = [_FILES["data"], *([_FILES["output"]] if given else [])]
+    found = [path for path in changed if not any(each.fullmatch(path) for each in apart)]
     if not (locked_version(before) and locked_version(after)):
         return found
     return [p for p in found if p not in FILES] + [*_library_changes(before, after)]
+
+
+def _runs_foresite(side: Snapshot) -> bool:
+    """True if Pulumi runs what ``foresite init`` wrote. Another program may read any file."""
+    wanted = _TABLE["programs"]
+    found = (lock_file(side, name) for name in ("Pulumi.yaml", *wanted))
+    project, *programs = (each if isinstance(each, bytes) else b"" for each in found)
+    same = [hashlib.sha256(each).hexdigest() for each in programs] == [*wanted.values()]
+    return same and _FILES["project"].fullmatch(project.decode("latin-1")) is not None
 
 
 def _library_changes(before: Snapshot, after: Snapshot) -> Iterator[str]:

@@ -417,17 +417,59 @@ def preview_of(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) ->
         ("pydantic.py", "", "1 file"),
         ("uv.toml", "", "1 file"),
         ("schemas/catalogue/hardware.yaml", "hardware: {}", "1 file"),
+        ("docs/conf.py", "", "1 file"),
+        ("rendered/lab-1/__init__.py", "", "1 file"),
+        ("requirements.txt", "", "1 file"),
+        ("extra.yaml", "", "1 file"),
+        ("Pulumi.lab-1.yaml", "config: {}", "1 file"),
+        ("docs/plugin", "", "1 file"),
         ("sites/notes.md", "", ""),
         ("docs/a.md", "", ""),
+        ("docs/plan.svg", "", ""),
+        ("racks.csv", "", ""),
+        ("rendered/lab-1/lab-1/objects.yaml", "kind: Cluster", ""),
     ],
 )
 def test_what_pulumi_runs_is_unknown_whoever_makes_the_objects(
     file: str, text: str, told: str, made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    (made / ".gitignore").write_text("")  # some commit what they rendered
     (made / file).parent.mkdir(parents=True, exist_ok=True)
     (made / file).write_text(text)
     shown = preview_of(made, capsys)
     assert ("Blocked by the gate" in shown and file in shown) if told else "Nothing" in shown
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("__main__.py", "open('rendered/a.yaml')"),
+        ("policies/pack/__main__.py", "open('rendered/a.yaml')"),
+        ("Pulumi.yaml", "name: a\nruntime: yaml\nmain: rendered\n"),
+        ("Pulumi.yaml", "name: a\nruntime:\n  name: python\nmain: rendered\n"),
+        ("Pulumi.yaml", "name: a\nruntime:\n  name: python\nbackend: {url: 'file://rendered'}\n"),
+    ],
+)
+def test_what_a_program_of_ones_own_may_read_is_unknown(
+    file: str, text: str, made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (made / file).write_text(text)
+    (made / ".gitignore").write_text("")
+    commit(made)
+    for name in ("rendered/a.yaml", "docs/a.csv"):
+        (made / name).parent.mkdir(exist_ok=True)
+        (made / name).write_text("kind: Cluster")
+    shown = preview_of(made, capsys)
+    assert "Blocked by the gate" in shown and "rendered/a.yaml" in shown and "docs/a.csv" in shown
+
+
+def test_a_project_with_another_name_runs_what_init_wrote(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    replace(made / "Pulumi.yaml", "name: foresite", "# ours\nname: gpu-sites")
+    commit(made)
+    (made / "racks.csv").write_text("a")
+    assert "Nothing" in preview_of(made, capsys)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.kit.kills.judge import judge
 from tests.kit.kills.plan import FIRST, Outcome, Plan
 from tests.kit.kills.play import play_seeds
 from tests.kit.kills.world import World, wait
-from tests.kit.proof import SHARES
+from tests.kit.proof_shares import SHARES
 
 pytestmark = pytest.mark.pulumi
 

@@ -6,7 +6,7 @@ its share, since a move costs it a turn, unless its share has become too long.
 
 import sys
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ def turns(table: Path = TABLE) -> dict[str, Turn]:
     return {name: Turn(**row) for name, row in tomllib.loads(table.read_text("utf-8")).items()}
 
 
-def find_row(name: str, rows: Mapping[str, object]) -> str | None:
+def find_row(name: str, rows: Collection[str]) -> str | None:
     """The row of a test: its case's, its function's or its file's."""
     names = (name, name.partition("[")[0], name.partition("::")[0])
     return next((each for each in names if each in rows), None)

@@ -30,6 +30,7 @@ STORM = 35
 _MERGE = "application/merge-patch+json"
 _EVERY_TAINT = ({"operator": "Exists"},)
 _NOTE = "remediation.foresite.dev/reboot"
+_TURNS = "remediation.foresite.dev/turns"
 _OTHER = "Another NodeOperation"
 """How the reason of an operation begins that waits for another of its node."""
 _REFUSED = "Cannot do a Pod due to PDB"
@@ -93,6 +94,15 @@ class Play:
         """True if a node is as it was before its fault."""
         now = self.here.history.now(node)
         return not (now.faults or now.turn or now.kept_out or now.operating)
+
+    def first_turn(self, node: str) -> int:
+        """The time of the round that first gave a node its turn, in the clock's seconds."""
+        (found,) = (
+            each["metadata"]["annotations"][_TURNS]
+            for each in self.here.history.all("Node")
+            if each["metadata"]["name"] == node
+        )
+        return int(found.partition(",")[0])
 
     def running(self, node: str) -> Manifest | None:
         """The job of a node's operation while the controller waits for it."""

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.proof import SHARES
+from tests.kit.proof_shares import SHARES
 from tests.preview.simulator.play import Figures, play
 from tests.preview.simulator.trial import Bench
 from tests.preview.simulator.world import Bodies, by_name

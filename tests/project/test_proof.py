@@ -19,13 +19,12 @@ from tests.kit.proof import (
     LANES,
     PARTS,
     RECORD,
-    SHARES,
     draw_fewer_examples,
     is_due,
     landings,
     lane,
 )
-from tests.kit.proof_shares import LIMIT, LONG, Turn, find_row, loads, take_over, turns
+from tests.kit.proof_shares import LIMIT, LONG, SHARES, Turn, find_row, loads, take_over, turns
 from tests.kit.repository import ROOT
 
 TESTS = """
