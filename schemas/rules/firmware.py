@@ -26,9 +26,9 @@ def raid_and_firmware(site: Site) -> Iterator[Finding]:
     """RAID volumes and firmware of the site's own profiles are what an operator accepts."""
     for name, profile in site.file.hardware.items():
         found = [*_raid(profile.raid or []), *_firmware(profile.firmware)]
-        for field in ("raid", "firmware") if profile.bmc.protocol is BmcProtocol.IPMI else ():
-            if getattr(profile, field) is not None:
-                found.append(((field,), "raid-by-ipmi"))
+        if profile.bmc.protocol is BmcProtocol.IPMI:
+            given = (each for each in ("raid", "firmware") if getattr(profile, each) is not None)
+            found += (((field,), "raid-by-ipmi") for field in given)
         for steps, row, *values in found:
             yield say(row, ("hardware", name, *steps), *values)
 

@@ -8,7 +8,6 @@ cm/memorymanager/memory_manager.go (validateReservedMemory), and cmd/kubelet/app
 """
 
 from collections.abc import Iterator
-from itertools import chain
 
 from schemas.kubernetes.quantities import MIB, in_bytes
 from schemas.model.hardware import Arch
@@ -29,11 +28,9 @@ _TOPOLOGY = ("prefer_closest_numa_nodes", "max_allowable_numa_nodes", "topology_
 def managers(at: InPool) -> Iterator[Finding]:
     """Settings of the managers fit each other and the hosts, and each of them has an effect."""
     kubelet = at.site.kubelet(at.pool)
-    faults = chain(
-        _refused(kubelet), _on_host(at, kubelet), _unused(kubelet), _admission(at, kubelet)
-    )
-    for field, row, *values in faults:
-        yield say(str(row), at.kubelet_path(str(field)), *values)
+    for faults in (_refused, _on_host, _unused, _admission):
+        for field, row, *values in faults(at, kubelet):
+            yield say(str(row), at.kubelet_path(str(field)), *values)
 
 
 _Fault = tuple[object, ...]
@@ -62,22 +59,22 @@ def _on_host(at: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
         yield _POLICY, "numa-nodes-too-many", at.pool, nodes, most
 
 
-def _refused(kubelet: Kubelet) -> Iterator[_Fault]:
+def _refused(_: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
     options = kubelet.cpu_manager_policy_options
     if options and kubelet.cpu_manager_policy != "static":
         yield _OPTIONS, "cpu-options-without-static"
     if {"prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"} <= set(options):
         yield _OPTIONS, "cpu-options-exclude-each-other"
     for part in (kubelet.reserved_system_cpus or "").split(","):
-        first, _, last = part.partition("-")
-        if last and int(first) > int(last):
+        first, dash, last = part.partition("-")
+        if dash and int(first) > int(last):
             yield _CPUS, "reserved-cpus-backwards", part, first, last
     named, whole = kubelet.reserved_memory_by_numa_node, f"{kubelet.kept_bytes / MIB:.12g}Mi"
     if named and sum(map(in_bytes, named)) != kubelet.kept_bytes:
         yield _NUMA, "numa-sizes-differ", " + ".join(named), whole
 
 
-def _unused(kubelet: Kubelet) -> Iterator[_Fault]:
+def _unused(_: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
     for field in _TOPOLOGY if kubelet.topology_manager_policy in (None, "none") else ():
         if getattr(kubelet, field):
             yield field, "topology-without-policy"
