@@ -143,6 +143,7 @@ class Code(StrEnum):
     ACCELERATOR_UNKNOWN = auto()
     ACCELERATOR_UNSERVED = auto()
     RESOURCE_CLASH = auto()
+    SHARING_IMPOSSIBLE = auto()
     IMAGE_UNKNOWN = auto()
     IMAGE_ARCHITECTURE = auto()
     NETWORK_DEVICE_CLASH = auto()

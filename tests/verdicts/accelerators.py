@@ -240,4 +240,15 @@ _RECORDS = (
         (applied("tsukuba-1"),),
     ),
 )  # fmt: skip
-ROWS = (*_PROGRAMS, *_RECORDS)
+_SHARES = "rollout: {max_unavailable: 4, max_surge: 2}"
+_SHARED = (
+    _tokyo(
+        "accelerators: MIG divides the cards of a pool otherwise",
+        site("tokyo-1", "{mig: all-3g.40gb}", "{mig: all-7g.80gb}"),
+        {"a100": Verdict(Impact.UNKNOWN, 80, ANY)},
+        "NVIDIA, MIG User Guide: no process may use a card that is divided; nobody drains hosts",
+        None,
+        site("tokyo-1", "by_zone: true}}", "by_zone: true}, sharing: {mig: all-3g.40gb}}"),
+    ),
+)
+ROWS = (*_PROGRAMS, *_RECORDS, *_SHARED)
