@@ -65,7 +65,7 @@ def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effec
 def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The number of devices that a host should show; who mounts it is judged as any reader. The
     operator's plugin reads its own by a label of the node."""
-    if change.one.name == CONFIG:
+    if change.one.name == f"ConfigMap/{CONFIG}":
         yield from restart(_RELOAD, PARTS, site, change, field)
         return
     read = any(True for side in site.sides for _ in readers(side, change.one))
@@ -74,7 +74,7 @@ def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Ef
 
 def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Cards of a pool that are divided otherwise: nobody drains the hosts for it."""
-    pool = change.one.name.partition("/")[2]
+    pool = change.one.name.rpartition("/")[2]
     ways = [
         each.pool.sharing
         for side in (site.before, site.after)
