@@ -70,11 +70,11 @@ def resources(site: Site) -> dict[str, str]:
 
 
 def most(site: Site) -> dict[str, int]:
-    """How many devices of a model the largest host has, by resource."""
+    """How many devices of a model a pod may have, by resource: those of the largest host."""
     found: dict[str, int] = {}
     for each in served_pools(site):
         name = site.resource(each.model)
-        found[name] = max(found.get(name, 0), each.devices)
+        found[name] = max(found.get(name, 0), site.devices_of_pod(each.pool))
     return dict(sorted(found.items()))
 
 

@@ -53,12 +53,14 @@ def _pci_match(pci: Pci) -> Json:
 
 
 def _expected_devices(site: Site, each: Served) -> Manifest:
-    """The devices that each host of a pool should show."""
+    """The cards that each host of a pool should show, and how they are shared."""
     data = {
         "count": str(each.devices),
         "model": each.model,
         "resource": site.resource(each.model),
         "seen-label": device_count_label(each.model),
     }
+    if each.pool.sharing:
+        data["sharing"] = each.pool.sharing.label
     named = metadata(site, f"expected-devices-{each.pool.name}", NAMESPACE)
     return config_map(f"expected-devices/{each.pool.name}", named, data)

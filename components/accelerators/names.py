@@ -14,7 +14,7 @@ metadata = partial(metadata_of, COMPONENT)
 
 
 class Served(NamedTuple):
-    """A pool with accelerators: their model's name and record, and the devices of a host."""
+    """A pool with accelerators: their model's name and record, and the cards of a host."""
 
     pool: Pool
     model: str

@@ -10,6 +10,7 @@ controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendor
 """
 
 from components.accelerators.names import COMPONENT, Served, metadata, served_pools
+from components.accelerators.sharing import CONFIG, DEFAULT, operator_config
 from components.making.daemons import MAX_UNAVAILABLE, namespace
 from components.making.manifest import Json, Manifest, prune, site_object
 from components.making.template import documents, fill
@@ -32,13 +33,21 @@ def operator(site: Site) -> list[Manifest]:
     drivers = [_driver(site, each) for each in pools] if chosen.drivers else []
     return [
         namespace(site, chosen.namespace, COMPONENT, level="privileged"),
+        *operator_config(site, chosen.namespace, pools if _plugs(site, pools) else []),
         _policy(site, chosen, pools),
         *drivers,
     ]
 
 
+def _plugs(site: Site, pools: list[Served]) -> bool:
+    """True if the operator runs its device plugin."""
+    return not all(uses_dra(site, each.model) for each in pools)
+
+
 def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
-    plugs = not all(uses_dra(site, each.model) for each in pools)
+    plugs, slices = _plugs(site, pools), any(p.pool.sharing and p.pool.sharing.mig for p in pools)
+    configured = {"name": CONFIG, "default": DEFAULT}
+    shares = configured if operator_config(site, chosen.namespace, pools) else None
     exports = any(each.record.exporter for each in pools)
     document, _ = documents(__file__)
     values = {
@@ -47,7 +56,14 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
         "driver": _drivers(chosen, pools),
         "toolkit": _part(site, "container-toolkit"),
         # With a DRA driver the same devices would be handed out twice.
-        "plugin": _part(site, "device-plugin") if plugs else {"enabled": False},
+        "plugin": {**_part(site, "device-plugin"), "config": shares}
+        if plugs
+        else {"enabled": False},
+        "mig": "mixed" if slices else "none",
+        # It divides the cards of the nodes that have the label, and leaves the others undivided.
+        "mig_manager": _part(site, "mig-manager") | {"config": {"default": "all-disabled"}}
+        if slices
+        else {"enabled": False},
         "discovery": _part(site, "device-plugin"),
         "exporter": _part(site, "exporter") if exports else {"enabled": False},
         "validator": site.release.images.get("nvidia-gpu-operator"),

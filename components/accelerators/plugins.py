@@ -13,9 +13,10 @@ from components.accelerators.names import (
     metadata,
     served_pools,
 )
+from components.accelerators.sharing import CONFIG, FILE, FOLDER, config_hash, pool_config
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
-from components.making.manifest import Json, Manifest, prune, site_object
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, prune, site_object
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.resets import reset_first
@@ -49,7 +50,7 @@ def daemons(site: Site) -> list[Manifest]:
         if uses_gpu_operator(site, each.model):
             continue
         if not uses_dra(site, each.model):
-            found.append(_plugin(site, each))
+            found += [*pool_config(site, each), _plugin(site, each)]
         if each.record.exporter:
             found.append(_exporter(site, each, each.record.exporter))
     return [*runtime_classes(site), *found]
@@ -71,9 +72,16 @@ def runtime_classes(site: Site) -> list[Manifest]:
 def _plugin(site: Site, each: Served) -> Manifest:
     """The device plugin of a pool."""
     program = each.record.plugin
-    mounts = [{"name": "plugins", "mountPath": PLUGINS}]
+    mounts: list[Json] = [{"name": "plugins", "mountPath": PLUGINS}]
     volumes = [host_path("plugins", PLUGINS, "Directory")]
-    return _on_pool(site, each, program, _container(site, each, program, PLUGIN), (mounts, volumes))
+    container, read = _container(site, each, program, PLUGIN), {}
+    if pool_config(site, each):
+        file = {"name": "CONFIG_FILE", "value": f"{FOLDER}/{FILE}"}
+        container["env"] = [*(container["env"] or []), file]
+        mounts.append({"name": "config", "mountPath": FOLDER, "readOnly": True})
+        volumes.append({"name": "config", "configMap": {"name": f"{CONFIG}-{each.pool.name}"}})
+        read = {CONFIGURATION_ANNOTATION: config_hash(each)}
+    return _on_pool(site, each, program, container, (mounts, volumes), read)
 
 
 def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:

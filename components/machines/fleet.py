@@ -106,7 +106,9 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
                 startup_timeout(site, pool),
             ),
             unhealthy_percent=pool.health_check.max_unhealthy_percent,
-            accelerators=Accelerators(profile.accelerators.model, profile.accelerators.count)
+            accelerators=Accelerators(
+                site.model(pool) or profile.accelerators.model, site.devices(pool)
+            )
             if profile.accelerators
             else Accelerators(),
         )

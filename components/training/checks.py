@@ -6,6 +6,7 @@ Each check looks at one thing, and says nothing where what it needs is faulty it
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from components.training.collectives import contradictions
 from components.training.fitting import guarantees, machines, room_of_worker
 from components.training.jobset import SERVER, WORKER, tf_config
 from components.training.mpi import LAUNCHER
@@ -287,6 +288,7 @@ CHECKS: dict[Check, frozenset[str]] = {
     timeout: frozenset({"--model", "--timeout"}),
     rdma: frozenset({"--model", "--per-worker", "TEMPLATE"}),
     cache: frozenset(),
+    contradictions: frozenset({"--model", "TEMPLATE"}),
     variable: _SIZE,
 }
 """Each check with the options that it rests on and that may be missing, or be no numbers."""

@@ -18,6 +18,7 @@ mpirun(1) (-x).
 from components.making.manifest import Json
 from components.making.template import filled
 from components.training import starting
+from components.training.collectives import collective_settings
 from components.training.job import metadata
 from components.training.jobset import replicated_job
 from components.training.pods import container, helper, helper_resources, value, worker
@@ -97,6 +98,7 @@ def _launcher(setting: Setting) -> Json:
 
 def _launch(setting: Setting) -> list[str]:
     passed = setting.cache.variables() if setting.cache else {}
+    passed = {**passed, **collective_settings(setting)}
     exports = [word for name, text in passed.items() for word in ("-x", f"{name}={text}")]
     arguments = ["-np", str(setting.devices), *exports, *setting.request.command]
     return wrap(["/bin/sh", "-c", LAUNCH, "mpirun", *arguments])

@@ -9,6 +9,7 @@ from components.making.manifest import Json, prune
 from components.making.object_cache_client import with_cache
 from components.making.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 from components.making.taints import tolerations
+from components.training.collectives import collective_settings
 from components.training.room import SERVER_CPU, SERVER_MEMORY
 from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, wrap
@@ -59,6 +60,9 @@ def container(setting: Setting, name: str, env: list[Json] | None = None) -> Jso
 
 def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     """The template of a worker with one container and the annotations of its gang."""
+    nccl = [value(name, text) for name, text in collective_settings(setting).items()]
+    if nccl:
+        box = {**box, "env": [*nccl, *box.get("env", [])]}
     network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     spec: Json = {
         **_common(setting),

@@ -31,7 +31,7 @@ def room(site: Site, pool: Pool) -> Room:
     return Room(
         max(0, profile.cpu_cores * 1000 - thousandths(kubelet.kept_cpu)),
         max(0, profile.memory_gib * thousandths("1Gi") - kept),
-        profile.accelerators.count if profile.accelerators else 0,
+        site.devices(pool),
     )
 
 

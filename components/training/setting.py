@@ -139,8 +139,8 @@ class Setting:
 
     @cached_property
     def most(self) -> int:
-        """Accelerators of the largest host."""
-        return max((each.accelerators for each in self.rooms), default=0)
+        """Accelerators that a worker can have: those of the largest host, or one share."""
+        return max((self.site.devices_of_pod(pool) for pool in self.pools), default=0)
 
     @cached_property
     def per_worker(self) -> int:

@@ -131,11 +131,10 @@ def choices(site: Site) -> Json:
 
 def _model(site: Site, model: str) -> Json:
     pools, backend = site.pools_with(model), site.backend_of(model)
-    counts = [(site.replicas(each), site.profile(each).accelerators) for each in pools]
     return {
         "resource": site.resource(model),
-        "machines": sum(machines for machines, _ in counts),
-        "each": max(has.count for _, has in counts if has),
+        "machines": sum(map(site.replicas, pools)),
+        "each": max(map(site.devices, pools)),
         "by": backend.name if backend else DEFAULT_SCHEDULER,
     }
 

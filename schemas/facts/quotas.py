@@ -104,8 +104,7 @@ def supply(site: Site, model: str) -> Supply:
     """The supply of a model on the site."""
     devices = out = 0
     for pool in site.pools_with(model):
-        accelerators = site.profile(pool).accelerators
-        each = accelerators.count if accelerators else 0
+        each = site.devices(pool)
         devices += site.replicas(pool) * each
         out += machines_out(site, pool) * each
     return Supply(devices, out)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
 
+from schemas.facts.sharing import operator_labels, share_name, with_shares
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel, ComputeDomains
 from schemas.model.first_boot import FirstBoot
@@ -50,6 +51,8 @@ class Site:
             groups.setdefault(host.pool, []).append(host)
         # A frozen dataclass has no other way to set what follows from its fields.
         object.__setattr__(self, "by_pool", {name: tuple(hosts) for name, hosts in groups.items()})
+        records = with_shares(self.file, self.hardware, self.accelerators)
+        object.__setattr__(self, "accelerators", records)
 
     @property
     def name(self) -> str:
@@ -130,10 +133,29 @@ class Site:
         return self.hardware[pool.hardware]
 
     def model(self, pool: Pool) -> str | None:
-        """The model of a pool's accelerators; None where it has none, Foresite serves none, or the
-        pool's profile is not known."""
+        """The model of a pool's accelerators, or of their shares; None where it has none, Foresite
+        serves none, or the pool's profile is not known."""
         profile = self.hardware.get(pool.hardware) if self.file.accelerators else None
-        return profile.accelerators.model if profile and profile.accelerators else None
+        if profile is None or profile.accelerators is None:
+            return None
+        model = profile.accelerators.model
+        shares = share_name(model, pool.sharing) if pool.sharing else model
+        return shares if shares in self.accelerators else model
+
+    def devices(self, pool: Pool) -> int:
+        """What a host of a pool offers to pods: its cards, or the shares of them."""
+        cards, model = self.profile(pool).accelerators, self.model(pool)
+        if cards is None:
+            return 0
+        shared = pool.sharing is not None and model is not None and model != cards.model
+        record = self.accelerators.get(cards.model)
+        shares = pool.sharing.shares(record) if shared and pool.sharing and record else 1
+        return cards.count * shares
+
+    def devices_of_pod(self, pool: Pool) -> int:
+        """The most of these that a pod may have: one share, as a CUDA process sees one MIG slice,
+        and further turns on a card make nothing faster."""
+        return min(1, self.devices(pool)) if pool.sharing else self.devices(pool)
 
     def placing_labels(self, pool: Pool) -> dict[str, str]:
         """The labels of a pool's nodes by which pods are placed; a change re-images no host."""
@@ -141,7 +163,8 @@ class Site:
         rails = pool.network_devices.rails()
         found = {POOL_LABEL: pool.name}
         if accelerators:
-            found[ACCELERATOR_LABEL] = accelerators.model
+            found[ACCELERATOR_LABEL] = self.model(pool) or accelerators.model
+            found |= operator_labels(self.file, pool)
         if rails:
             found[RAILS_LABEL] = str(rails)
         if pool.network_devices.sriov:
@@ -272,7 +295,7 @@ class Site:
     def taints_devices(self, pool: Pool) -> bool:
         """True if a device with a faulty link is tainted by itself on a pool's hosts."""
         settings, model = self.file.remediation, self.model(pool)
-        if settings is None or not settings.device_taints or model is None:
+        if settings is None or not settings.device_taints or model is None or pool.sharing:
             return False
         return self.uses_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)
 

@@ -38,6 +38,45 @@ VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
 """Name of an environment variable."""
 
 
+MigProfile = Annotated[
+    str, Field(pattern=r"^[1-9]g\.[1-9][0-9]{0,2}gb$", max_length=63, examples=["1g.10gb"])
+]
+"""A MIG profile: compute slices and memory."""
+
+MIG_PREFIX = "all-"
+"""Beginning of a configuration that divides every card of a host alike (NVIDIA/mig-parted)."""
+
+
+_MIG = rf"^{MIG_PREFIX}[1-9]g\.[1-9][0-9]{{0,2}}gb$"
+
+
+class Sharing(Model):
+    """The division of each card of a host into equal shares, in one of three ways."""
+
+    mig: Annotated[str, Field(pattern=_MIG, examples=["all-1g.10gb"])] | None = None
+    """MIG profile of every slice, such as all-1g.10gb: memory and processors of its own."""
+    time_slicing: Annotated[int, Field(ge=2, le=64)] | None = None
+    """Pods that take turns on a card; they share its memory, and nothing isolates them."""
+    mps: Annotated[int, Field(ge=2, le=48)] | None = None
+    """Pods that run on a card at the same time (CUDA MPS), each with its part of the memory."""
+
+    @property
+    def profile(self) -> str:
+        """The MIG profile; empty for the other ways."""
+        return (self.mig or "").removeprefix(MIG_PREFIX)
+
+    @property
+    def label(self) -> str:
+        """The end of the model's name that its shares get, such as 1g-10gb or mps-4."""
+        if self.mig:
+            return self.profile.replace(".", "-")
+        return f"mps-{self.mps}" if self.mps else f"shared-{self.time_slicing}"
+
+    def shares(self, record: "AcceleratorModel") -> int:
+        """Shares of one card; 0 for a profile that it does not have."""
+        return record.mig.get(self.profile, 0) if self.mig else self.mps or self.time_slicing or 0
+
+
 class Pci(Model):
     """How node feature discovery recognises a device on the PCI bus."""
 
@@ -142,6 +181,10 @@ class Dra(Model):
         list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
     ] = []
     """CEL expressions on ``device`` that must all hold: DeviceClass spec.selectors[].cel."""
+    mig_expressions: Annotated[
+        list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
+    ] = []
+    """Those of the model's MIG slices, beside the profile of a slice."""
 
 
 class AcceleratorModel(Model):
@@ -182,6 +225,8 @@ class AcceleratorModel(Model):
     """Folder in a container whose mounts choose its devices, such as
     /var/run/nvidia-container-devices. Pods of teams may not mount it; the model's own programs get
     every device by it."""
+    mig: Annotated[dict[MigProfile, Annotated[int, Field(ge=1, le=16)]], Field(max_length=32)] = {}
+    """MIG profiles of the card, and how many slices of each it holds; none where it has no MIG."""
     driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None
     """NVIDIA driver that the GPU operator installs for it: new driver branches drop old GPUs."""
     dra: Dra | None = None

@@ -144,6 +144,7 @@ class Code(StrEnum):
     ACCELERATOR_UNSERVED = auto()
     NVLINK_DOMAIN = auto()
     RESOURCE_CLASH = auto()
+    SHARING_IMPOSSIBLE = auto()
     IMAGE_UNKNOWN = auto()
     IMAGE_ARCHITECTURE = auto()
     NETWORK_DEVICE_CLASH = auto()

@@ -13,6 +13,9 @@ InterfaceName = Annotated[
 ]
 """The name of a network interface on a host, at most 15 characters as in Linux."""
 
+HcaName = Annotated[str, Field(pattern=r"^[a-zA-Z][a-zA-Z0-9_-]{0,30}$", examples=["mlx5_0"])]
+"""The name of an RDMA device, as ibv_devices shows it."""
+
 Gbps = Annotated[int, Field(ge=1, le=3200, examples=[400])]
 """Rate of a link in Gbit/s."""
 
@@ -32,6 +35,9 @@ class Rdma(Model):
     """Interfaces of the NICs, in the order of the rails where the fabric has them."""
     by_rail: bool = False
     """True if each interface is a resource of its own, rdma/<name>_rail0 and so on."""
+    hcas: Annotated[list[HcaName], Field(max_length=16)] = []
+    """RDMA devices of the interfaces in their order, such as mlx5_0; jobs with RDMA then get the
+    settings of NCCL that follow from them. Leave out where hosts differ."""
     share: Annotated[int, Field(ge=1, le=1000)] = 64
     """Pods of a host that can use the resource at once; nothing isolates one from another."""
     link: LinkType = Field(default=LinkType.INFINIBAND, strict=False)

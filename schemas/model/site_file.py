@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.accelerators import AcceleratorSettings
+from schemas.model.accelerators import AcceleratorSettings, Sharing
 from schemas.model.access import Access
 from schemas.model.addresses import (
     HostAddress,
@@ -179,6 +179,9 @@ class Pool(Model):
     host_network: DnsLabel | None = None
     """NICs of its hosts, of those in host_networks; default: the NIC that boots, with the host's
     address."""
+    sharing: Sharing | None = None
+    """Division of its accelerators; default: a pod gets whole ones. Shares are a model of their
+    own: <model>-1g-10gb, <model>-shared-4 or <model>-mps-4."""
     network_devices: PoolNetworkDevices = PoolNetworkDevices()
     """Network devices that its pods can request."""
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, uses_dra
+from schemas.facts.sharing import MIG_RESOURCE
 from schemas.facts.site import Site
 from schemas.model.primitives import minor
 from schemas.model.vocabulary import BackendKind, ModelBy
@@ -133,7 +134,8 @@ def operator_resources(site: Site) -> Iterator[Finding]:
     for each in operated_models(site):
         own, plugin = each.model in settings.models, each.record.plugin
         at: Path = ("accelerators", "models", each.model, "plugin")
-        if plugin.resource != OPERATOR_RESOURCE:
+        slices = plugin.resource.startswith(MIG_RESOURCE) and not own
+        if plugin.resource != OPERATOR_RESOURCE and not slices:
             place = (*at, "resource") if own else OPERATOR
             yield say("operator-resource-differs", place, each, OPERATOR_RESOURCE, plugin)
         for field in _OF_ITS_PROGRAM if own else ():

@@ -94,6 +94,19 @@ def _undone(sriov: Sriov) -> Iterator[tuple[str, str]]:
             yield field, "function-setting-of-operator"
 
 
+def hcas(at: InPool) -> Iterator[Finding]:
+    """Each interface has one RDMA device, which no other has."""
+    seen: set[str] = set()
+    for number, rdma in enumerate(at.pool.network_devices.rdma):
+        place = at.path("network_devices", "rdma", number, "hcas")
+        if rdma.hcas and len(rdma.hcas) != len(rdma.interfaces):
+            yield say("hcas-of-other-interfaces", place, len(rdma.interfaces), len(rdma.hcas))
+        for index, name in enumerate(rdma.hcas):
+            if name in rdma.hcas[:index] or name in seen:
+                yield say("hca-twice", (*place, index), name)
+        seen.update(rdma.hcas)
+
+
 def device_images(at: InPool) -> Iterator[Finding]:
     """The release has the image of each plugin that Foresite runs on the pool."""
     site, devices = at.site, at.pool.network_devices

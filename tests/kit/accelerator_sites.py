@@ -90,6 +90,11 @@ SETTINGS: Json = {
 V100, H100, T4, MNCORE = (
     f"preferred.jp/{name}" for name in ("gpu-v100-24gb", "gpu-h100-80gb", "gpu-t4-16gb", "mncore2")
 )
+OWN_RELEASE = "2026.12-ours"
+OWN_IMAGES = {
+    "amd-device-plugin": f"registry.example/rocm/k8s-device-plugin:1.31.0@sha256:{'a1' * 32}",
+    "habana-device-plugin": f"registry.example/habana/device-plugin:1.23.0@sha256:{'a2' * 32}",
+}
 OPERATOR_IMAGES = {
     "nvidia-gpu-operator": f"nvcr.io/nvidia/gpu-operator:v26.3.3@sha256:{'12' * 32}",
     "nvidia-driver-manager": f"nvcr.io/nvidia/driver-manager:v0.11.0@sha256:{'34' * 32}",
@@ -109,6 +114,13 @@ def _loaded(text: str) -> Loaded:
     with TemporaryDirectory() as folder:
         sites = Path(folder) / "sites"
         (sites / "pod-network").mkdir(parents=True)
+        # A release of the repository's own, with images that Foresite's releases do not have.
+        release = (ROOT / "schemas/catalogue/releases/2026.12.yaml").read_text("utf-8")
+        more = "".join(f"  {name}: {image}\n" for name, image in OWN_IMAGES.items())
+        release = release.replace('release: "2026.12"', f"release: {OWN_RELEASE}")
+        (Path(folder) / "catalogue/releases").mkdir(parents=True)
+        own = Path(folder) / f"catalogue/releases/{OWN_RELEASE}.yaml"
+        own.write_text(release.replace("\nimages:\n", f"\nimages:\n{more}"), "utf-8")
         network = ROOT / "tests/invalid/base/sites/pod-network/example.yaml"
         (sites / "pod-network/example.yaml").write_bytes(network.read_bytes())
         (sites / f"{NAME}.yaml").write_text(text, "utf-8")

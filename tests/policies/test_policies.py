@@ -24,6 +24,7 @@ from tests.golden import every_site, objects, with_file, with_pool
 from tests.kit.accelerator_sites import by_dra
 from tests.kit.policy_objects import GOOD, changed, full, good
 from tests.kit.repository import with_resets
+from tests.kit.sharing_sites import slices
 
 TODAY = datetime.date(2026, 11, 22)
 
@@ -96,7 +97,7 @@ def test_every_site_keeps_every_rule(site: str) -> None:
 
 def test_every_exception_of_ours_is_needed_by_some_site() -> None:
     broken = [each for site in SITES for each in findings(every_object(site), RULES)]
-    rare = [*objects(TAINTED), *objects(with_resets())]
+    rare = [*objects(TAINTED), *objects(with_resets()), *objects(slices())]
     broken += findings([Object(each.target.value, each.body) for each in rare], RULES)
     unneeded = [e for e in ours() if not any(e.covers(each) for each in broken)]
     assert [f"{each.rule}: {each.object}" for each in unneeded] == []

@@ -240,4 +240,38 @@ _RECORDS = (
         (applied("tsukuba-1"),),
     ),
 )  # fmt: skip
-ROWS = (*_PROGRAMS, *_RECORDS)
+_UNLIMITED = (
+    site("tokyo-1", "{a100-sxm4-80gb: 384, ", "{"),
+    site("tokyo-1", ", a100-sxm4-80gb: 32}", "}"),
+)
+_SLICED = site("tokyo-1", "by_zone: true}\n", "by_zone: true}\n    sharing: {mig: all-3g.40gb}\n")
+_TURNS = site("tokyo-1", "by_zone: true}\n", "by_zone: true}\n    sharing: {time_slicing: 2}\n")
+_SHARED = (
+    _tokyo(
+        "accelerators: MIG divides the cards of a pool otherwise",
+        site("tokyo-1", "all-3g.40gb", "all-7g.80gb"),
+        {"control": restarted(), "a100": Verdict(Impact.UNKNOWN, 80, ANY)},
+        "NVIDIA, MIG User Guide: no process may use a card that is divided; nobody drains hosts",
+        {"NodeFeatureRule/a100-sxm4-80gb-3g-40gb": Action.DELETED},
+        *_UNLIMITED,
+        _SLICED,
+    ),
+    _tokyo(
+        "accelerators: pods take turns on cards that were whole",
+        _TURNS,
+        {"control": restarted(), "a100": Verdict(Impact.UNKNOWN, 80, ANY)},
+        "NVIDIA/k8s-device-plugin 0.20.0, internal/rm: shares of a card in use look free",
+        {"NodeFeatureRule/a100-sxm4-80gb": Action.DELETED},
+        *_UNLIMITED,
+    ),
+    _tokyo(
+        "accelerators: more pods take turns on a card",
+        site("tokyo-1", "time_slicing: 2", "time_slicing: 4"),
+        {"control": restarted(), "a100": restarted()},
+        _PODS,
+        {"NodeFeatureRule/a100-sxm4-80gb-shared-2": Action.DELETED},
+        *_UNLIMITED,
+        _TURNS,
+    ),
+)
+ROWS = (*_PROGRAMS, *_RECORDS, *_SHARED)

@@ -12,13 +12,31 @@ from components.accelerators.effects.concerned import (
     otherwise_served,
     unsure,
 )
+from components.accelerators.effects.operator import restart
+from components.accelerators.names import served_pools
+from components.accelerators.sharing import CONFIG
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import harmless
 from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
+from components.source import site_of
 
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
+PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
+MIG = "NVIDIA/mig-parted 0.15, deployments; NVIDIA, MIG User Guide (no process may use the card)"
+_RELOAD = (
+    "the operator's device plugin reads its configuration again, {} at a time; jobs keep their "
+    "devices; the host allocates no device meanwhile"
+)
+_SLICES = (
+    "its cards are divided into other MIG slices: all pods with GPUs have to leave the hosts, "
+    "nobody drains them, and a host may reboot; drain the pool first"
+)
+_WHOLE = (
+    "its cards change between whole and shared, or between ways of sharing, and nobody is evicted: "
+    "one that a pod holds may be given to others too; drain the pool first"
+)
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
 
 
@@ -45,9 +63,31 @@ def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effec
 
 
 def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """The number of devices that a host should show; who mounts it is judged as any reader."""
+    """The number of devices that a host should show; who mounts it is judged as any reader. The
+    operator's plugin reads its own by a label of the node."""
+    if change.one.name == f"ConfigMap/{CONFIG}":
+        yield from restart(_RELOAD, PARTS, site, change, field)
+        return
     read = any(True for side in site.sides for _ in readers(side, change.one))
     yield from (content if read else TABLE.judges["unread"])(site, change, field)
+
+
+def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """Cards of a pool that are divided otherwise: nobody drains the hosts for it."""
+    pool = change.one.name.rpartition("/")[2]
+    ways = [
+        each.pool.sharing
+        for side in (site.before, site.after)
+        for each in (served_pools(site_of(side)) if side else ())
+        if each.pool.name == pool
+    ]
+    hosts = hosts_where(site, lambda _, each: each.pool.name == pool)
+    if any(each and each.mig for each in ways):
+        yield unsure(change, field, (_SLICES, MIG), hosts)
+    elif all(ways) and len({bool(each and each.mps) for each in ways}) == 1:
+        yield from TABLE.judges["reshared"](site, change, field)
+    else:
+        yield unsure(change, field, (_WHOLE, DEVICES), hosts)
 
 
 def handover(

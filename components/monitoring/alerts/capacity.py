@@ -41,8 +41,7 @@ def rules(site: Site) -> list[Json | Alert]:
 
 def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
     nodes = f'{NODES}{{pool="{pool.name}"}}'
-    accelerators = site.profile(pool).accelerators
-    count = accelerators.count if accelerators else 0
+    count = site.devices(pool)
     yield record("accelerators_expected:node", f"{nodes} * {count}", pool=pool.name)
     model = site.model(pool) or ""
     if uses_dra(site, model):
@@ -57,10 +56,7 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
 
 def _machines(site: Site, model: str) -> Json:
     """The devices of all machines that the site file declares, with or without a Node."""
-    found = 0
-    for pool in site.pools_with(model):
-        accelerators = site.profile(pool).accelerators
-        found += site.replicas(pool) * (accelerators.count if accelerators else 0)
+    found = sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model))
     return record("accelerators_expected:sum", f"vector({found})", model=model)
 
 

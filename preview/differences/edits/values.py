@@ -92,7 +92,11 @@ _CATALOGUE = (
     ),
     _Shared(
         "accelerators",
-        lambda site: site.models(),
+        lambda site: (
+            has.model
+            for pool in site.file.pools
+            if site.file.accelerators and (has := site.profile(pool).accelerators)
+        ),
         lambda site: _own_models(site.file),
     ),
 )

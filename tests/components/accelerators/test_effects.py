@@ -380,9 +380,7 @@ NOT_KNOWN: set[tuple[str, Path]] = {
     ("ClusterPolicy", ("spec", *path))
     for path in (
         ("operator", "runtimeClass"),
-        ("mig", "strategy"),
         ("dcgm", "enabled"),
-        ("migManager", "enabled"),
         ("nodeStatusExporter", "enabled"),
         ("sandboxWorkloads", "enabled"),
     )
