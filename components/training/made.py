@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Json
 from components.making.object_cache_client import URL_VARIABLE
-from components.training import job, jobset, mpi, trainjob
+from components.training import job, jobset, mpi, racks, trainjob
 from components.training.checks import refusals
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
@@ -46,6 +46,7 @@ def notes(setting: Setting) -> list[str]:
     workers = f"{request.workers} worker{'' if request.workers == 1 else 's'}"
     found = [f"{request.template}: {workers} with {setting.per_worker} of {resource} each."]
     found.append(_together(setting))
+    found += racks.note(setting)
     found += _off_peak(setting)
     found += _cache(setting)
     found.append(

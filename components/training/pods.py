@@ -9,6 +9,8 @@ from components.making.manifest import Json, prune
 from components.making.object_cache_client import with_cache
 from components.making.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 from components.making.taints import tolerations
+from components.training import racks
+from components.training.request import Template
 from components.training.room import SERVER_CPU, SERVER_MEMORY
 from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, wrap
@@ -58,11 +60,17 @@ def container(setting: Setting, name: str, env: list[Json] | None = None) -> Jso
 
 
 def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
-    """The template of a worker with one container and the annotations of its gang."""
+    """The template of a worker with one container and the annotations of its gang. A TrainJob says
+    itself where its workers go together, as others may share its runtime."""
+    own = setting.request.template is not Template.ALL_REDUCE_TRAINJOB
+    placing = setting.placing()
+    if own:
+        placing["affinity"] = {**placing.get("affinity", {}), **racks.affinity(setting)}
+        gang = {**gang, **racks.annotations(setting)}
     network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     spec: Json = {
         **_common(setting),
-        **setting.placing(),
+        **placing,
         "tolerations": tolerations(setting.pools) or None,
         **(network if setting.needs.host_network else {}),
         "containers": [box],
