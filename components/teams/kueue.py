@@ -70,7 +70,8 @@ def _topologies(site: Site) -> Iterator[Manifest]:
     """The topology. Its levels never change, so they are in its name."""
     spec = _topology(site)
     if spec is not None:
-        yield _kueue_object(site, "Topology", hash_name(site.name, spec), spec=spec)
+        made = _kueue_object(site, "Topology", hash_name(site.name, spec), spec=spec)
+        yield made._replace(name="Topology")
 
 
 def _flavor_spec(site: Site, model: str) -> Json:
@@ -92,7 +93,8 @@ def _flavor_name(site: Site, model: str) -> str:
 def _flavor(site: Site, model: str) -> Manifest:
     """The nodes of a model, with the tolerations that pods need there."""
     name = _flavor_name(site, model)
-    return _kueue_object(site, "ResourceFlavor", name, spec=_flavor_spec(site, model))
+    made = _kueue_object(site, "ResourceFlavor", name, spec=_flavor_spec(site, model))
+    return made._replace(name=f"ResourceFlavor/{model}")
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
