@@ -37,7 +37,8 @@ def make_job(setting: Setting) -> Made | list[Refusal]:
     found = refusals(setting)
     if found:
         return found
-    return Made(MAKERS[setting.request.template](setting), notes(setting))
+    objects = [*racks.domain(setting), *MAKERS[setting.request.template](setting)]
+    return Made(objects, notes(setting))
 
 
 def notes(setting: Setting) -> list[str]:
@@ -47,6 +48,8 @@ def notes(setting: Setting) -> list[str]:
     found = [f"{request.template}: {workers} with {setting.per_worker} of {resource} each."]
     found.append(_together(setting))
     found += racks.note(setting)
+    if setting.has_domain:
+        found.append("Its ComputeDomain stays when the job ends: delete both together.")
     found += _off_peak(setting)
     found += _cache(setting)
     found.append(

@@ -16,6 +16,8 @@ from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, wrap
 from schemas.kubernetes.node_labels import POOL_LABEL
 
+CHANNEL = {"name": "nvlink"}
+"""The claim of a worker's channel of its ComputeDomain."""
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
@@ -27,7 +29,8 @@ def resources(setting: Setting) -> Json:
         setting.resource: str(setting.per_worker),
         **setting.needs.resources,
     }
-    return _with_storage(setting, sizes)
+    found = _with_storage(setting, sizes)
+    return {**found, "claims": [CHANNEL]} if setting.has_domain else found
 
 
 def helper_resources(setting: Setting, cpu: str = SERVER_CPU, memory: str = SERVER_MEMORY) -> Json:
@@ -63,6 +66,7 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     """The template of a worker with one container and the annotations of its gang. A TrainJob says
     itself where its workers go together, as others may share its runtime."""
     own = setting.request.template is not Template.ALL_REDUCE_TRAINJOB
+    claim = {**CHANNEL, "resourceClaimTemplateName": setting.name}
     placing = setting.placing()
     if own:
         placing["affinity"] = {**placing.get("affinity", {}), **racks.affinity(setting)}
@@ -74,6 +78,7 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
         "tolerations": tolerations(setting.pools) or None,
         **(network if setting.needs.host_network else {}),
         "containers": [box],
+        "resourceClaims": [claim] if setting.has_domain else None,
         "volumes": [SHARED_MEMORY],
     }
     if setting.cache is not None:

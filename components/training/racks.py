@@ -26,12 +26,30 @@ _WEIGHT = 100
 
 
 def placement(setting: Setting) -> Rack:
-    """The placement that the request asks for; by default one rack is preferred where the model's
-    backend has a topology."""
-    asked = setting.request.rack
-    if asked is not None or setting.backend is None:
+    """The placement that the request asks for. By default one rack is required of hosts that share
+    NVLink where the job fits there, and preferred where the model's backend has a topology."""
+    asked, topology = setting.request.rack, _topology(setting.backend)
+    if asked is not None or (_by_kueue(setting) and not topology):
         return Rack(asked or Rack.ANY)
-    return Rack.PREFERRED if _topology(setting.backend) else Rack.ANY
+    if setting.shares_nvlink and setting.request.workers <= largest(setting):
+        return Rack.REQUIRED
+    return Rack.PREFERRED if topology or setting.shares_nvlink else Rack.ANY
+
+
+def domain(setting: Setting) -> list[Json]:
+    """The ComputeDomain of workers on hosts that share NVLink: NVIDIA's DRA driver makes the claim
+    template of its name (dra-driver-nvidia-gpu 0.4.1, api/nvidia.com/resource/v1beta1)."""
+    if not setting.has_domain:
+        return []
+    name = {"name": setting.name}
+    return [
+        {
+            "apiVersion": "resource.nvidia.com/v1beta1",
+            "kind": "ComputeDomain",
+            "metadata": {**name, "namespace": setting.namespace},
+            "spec": {"channel": {"resourceClaimTemplate": name}},
+        }
+    ]
 
 
 def annotations(setting: Setting) -> dict[str, str]:

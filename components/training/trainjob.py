@@ -37,7 +37,9 @@ _LONGEST = 63
 def manifests(setting: Setting) -> list[Json]:
     """The job's objects, in the order in which they are to be made."""
     workers = setting.request.workers
-    own = setting.request.priority is not None or not has_users(setting.site, setting.request.model)
+    # A patch can name neither of these, and only the site's teams have runtimes.
+    own = setting.request.priority is not None or setting.has_domain
+    own = own or not has_users(setting.site, setting.request.model)
     runtime = {
         "apiVersion": API,
         "kind": "TrainingRuntime",
