@@ -47,7 +47,8 @@ def domain(setting: Setting) -> list[Json]:
             "apiVersion": "resource.nvidia.com/v1beta1",
             "kind": "ComputeDomain",
             "metadata": {**name, "namespace": setting.namespace},
-            "spec": {"channel": {"resourceClaimTemplate": name}},
+            # Since 0.4 zero is the default; before, the field is required.
+            "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": name}},
         }
     ]
 
