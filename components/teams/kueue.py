@@ -4,22 +4,27 @@ The cohort has what the site has, and each team's queue may borrow of it as much
 guaranteed. So no team goes beyond its guarantee, and even where more is guaranteed than there is,
 no job is admitted that would not fit; then lower PriorityClasses make way, of whichever team.
 
+With a topology the flavours of models name it. Then Kueue wants all resources of a pod from one
+flavour, so one group covers them all, and the flavour of any node, which has no devices, is first.
+
 Sources: Kueue 0.19.2, apis/kueue/v1beta2, pkg/cache/scheduler/resource_node.go (available),
-pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueName).
+pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueName),
+pkg/scheduler/flavorassigner/tas_flavorassigner.go (onlyFlavor).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.making.manifest import Json, Manifest, site_object
+from components.making.manifest import Json, Manifest, hash_name, site_object
 from components.making.rdma import needs
 from components.making.taints import tolerations
 from components.making.template import filled
 from components.teams.names import metadata, of_team
 from schemas.facts.quotas import Holder, models_held_by, supply
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import ACCELERATOR_LABEL
+from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, LEVEL_LABELS
 from schemas.model.scheduling import Team
+from schemas.model.vocabulary import BackendKind
 
 API = "kueue.x-k8s.io/v1beta2"
 LOCAL_QUEUE = "default"
@@ -40,6 +45,7 @@ def queues(site: Site) -> list[Manifest]:
         return []
     teams = site.scheduling.teams
     return [
+        *_topologies(site),
         *(_flavor(site, model) for model in models),
         _kueue_object(site, "ResourceFlavor", ANY_NODE, spec={}),
         _cohort(site, models),
@@ -53,36 +59,74 @@ def _kueue_object(site: Site, kind: str, name: str, **fields: Any) -> Manifest:
     return site_object(f"{kind}/{name}", API, metadata(site, name), **fields)
 
 
-def _flavor(site: Site, model: str) -> Manifest:
-    """The nodes of a model, with the tolerations that pods need there."""
+def _topology(site: Site) -> Json | None:
+    """The spec of the topology of Kueue's pools; None where they have none."""
+    kueue = (each for each in site.scheduling.backends if each.kind is BackendKind.KUEUE)
+    levels = [LEVEL_LABELS[level] for each in kueue for level in each.topology]
+    return {"levels": [{"nodeLabel": label} for label in levels]} if levels else None
+
+
+def _topologies(site: Site) -> Iterator[Manifest]:
+    """The topology. Its levels never change, so they are in its name."""
+    spec = _topology(site)
+    if spec is not None:
+        made = _kueue_object(site, "Topology", hash_name(site.name, spec), spec=spec)
+        yield made._replace(name="Topology")
+
+
+def _flavor_spec(site: Site, model: str) -> Json:
     spec: Json = {"nodeLabels": {ACCELERATOR_LABEL: model}}
     tolerated = tolerations(site.pools_with(model))
     if tolerated:
         spec["tolerations"] = tolerated
-    return _kueue_object(site, "ResourceFlavor", model, spec=spec)
+    levels = _topology(site)
+    if levels is not None:
+        spec["topologyName"] = hash_name(site.name, levels)
+    return spec
+
+
+def _flavor_name(site: Site, model: str) -> str:
+    """The name of a model's flavour: with a topology no field of it ever changes."""
+    return hash_name(model, _flavor_spec(site, model)) if _topology(site) else model
+
+
+def _flavor(site: Site, model: str) -> Manifest:
+    """The nodes of a model, with the tolerations that pods need there."""
+    name = _flavor_name(site, model)
+    made = _kueue_object(site, "ResourceFlavor", name, spec=_flavor_spec(site, model))
+    return made._replace(name=f"ResourceFlavor/{model}")
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
     """The resources of all teams together: the devices of all machines, and no limit of the
     rest."""
-    groups = [
-        _group(
-            model,
-            [{"name": site.resource(model), "nominalQuota": str(supply(site, model).devices)}],
-        )
-        for model in models
-    ]
-    every = [
-        {"name": name, "nominalQuota": much} for name, much in _unlimited_resources(site).items()
-    ]
-    spec = {"resourceGroups": [*groups, _group(ANY_NODE, every)]}
+    limits = {each: {"nominalQuota": str(supply(site, each).devices)} for each in models}
+    every = {name: {"nominalQuota": much} for name, much in _unlimited_resources(site).items()}
     # There is one, however the site is called.
+    spec = {"resourceGroups": _groups(site, limits, every)}
     return _kueue_object(site, "Cohort", site.name, spec=spec)._replace(name="Cohort")
 
 
-def _group(flavor: str, resources: list[Json]) -> Json:
-    names = [each["name"] for each in resources]
-    return {"coveredResources": names, "flavors": [{"name": flavor, "resources": resources}]}
+def _groups(site: Site, limits: Mapping[str, Json], every: Mapping[str, Json]) -> list[Json]:
+    """The limits of models, and of all other resources: a group for each model and one for the
+    rest or, with a topology, one for all."""
+    own = {model: {site.resource(model): limit} for model, limit in limits.items()}
+    flavors = {ANY_NODE: every, **{_flavor_name(site, each): own[each] for each in own}}
+    if _topology(site) is None:
+        return [_group({name: flavors[name]}) for name in (*own, ANY_NODE)]
+    none = {site.resource(each): {"nominalQuota": "0"} for each in own}
+    return [_group({name: {**every, **none, **found} for name, found in flavors.items()})]
+
+
+def _group(flavors: Mapping[str, Mapping[str, Json]]) -> Json:
+    """A group of flavours with the same resources."""
+    return {
+        "coveredResources": list(next(iter(flavors.values()))),
+        "flavors": [
+            {"name": name, "resources": [{"name": each, **limit} for each, limit in found.items()]}
+            for name, found in flavors.items()
+        ],
+    }
 
 
 def _unlimited_resources(site: Site) -> dict[str, str]:
@@ -106,18 +150,13 @@ def _unlimited_resources(site: Site) -> dict[str, str]:
 
 
 def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
-    groups = []
-    for model in models:
-        most = str(team.accelerators.get(model, 0))
-        given = {"name": site.resource(model), "nominalQuota": "0", "borrowingLimit": most}
-        groups.append(_group(model, [given]))
-    rest = [{"name": name, "nominalQuota": "0"} for name in _unlimited_resources(site)]
-    (spec,) = filled(
-        __file__,
-        cohort=site.name,
-        team=of_team(team),
-        groups=[*groups, _group(ANY_NODE, rest)],
-    )
+    limits = {
+        model: {"nominalQuota": "0", "borrowingLimit": str(team.accelerators.get(model, 0))}
+        for model in models
+    }
+    every = {name: {"nominalQuota": "0"} for name in _unlimited_resources(site)}
+    groups = _groups(site, limits, every)
+    (spec,) = filled(__file__, cohort=site.name, team=of_team(team), groups=groups)
     return _kueue_object(site, "ClusterQueue", team.name, spec=spec)
 
 

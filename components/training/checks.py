@@ -6,6 +6,7 @@ Each check looks at one thing, and says nothing where what it needs is faulty it
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from components.training import racks
 from components.training.collectives import contradictions
 from components.training.fitting import guarantees, machines, room_of_worker
 from components.training.jobset import SERVER, WORKER, tf_config
@@ -253,6 +254,12 @@ def variable(job: Setting) -> Iterator[Refusal]:
         yield Refusal("--workers", message, fix)
 
 
+def rack(job: Setting) -> Iterator[Refusal]:
+    """Workers that must be in one rack fit into one."""
+    if job.pools and not any([*counts(job), *quantities(job)]) and not any(room_of_worker(job)):
+        yield from racks.faults(job)
+
+
 def counts(job: Setting) -> Iterator[Refusal]:
     """There are workers, with accelerators."""
     if job.request.workers < 1:
@@ -290,5 +297,6 @@ CHECKS: dict[Check, frozenset[str]] = {
     cache: frozenset(),
     contradictions: frozenset({"--model", "TEMPLATE"}),
     variable: _SIZE,
+    rack: _SIZE,
 }
 """Each check with the options that it rests on and that may be missing, or be no numbers."""

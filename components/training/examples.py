@@ -13,6 +13,7 @@ from itertools import product
 from components.making.dump import dump_all
 from components.making.manifest import Json, Manifest, config_map, labels
 from components.making.told import Told
+from components.training import racks
 from components.training.fitting import has_users, largest_guarantee
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Template
@@ -130,6 +131,8 @@ def header(setting: Setting, made: Made) -> str:
     elif backend is not None and backend.kind is BackendKind.VOLCANO:
         counts.append("minMember")
         names.append("the PodGroup's, scheduling.k8s.io/group-name")
+    if racks.affinity(setting):
+        names.append("the label in podAffinity")
     together = ", ".join(names)
     options = f"--team {request.team} --model {request.model} --workers N --image IMAGE"
     options += f" --cache {request.cache}" if request.cache else ""

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Json
 from components.making.object_cache_client import URL_VARIABLE
-from components.training import job, jobset, mpi, trainjob
+from components.training import job, jobset, mpi, racks, trainjob
 from components.training.checks import refusals
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
@@ -37,7 +37,8 @@ def make_job(setting: Setting) -> Made | list[Refusal]:
     found = refusals(setting)
     if found:
         return found
-    return Made(MAKERS[setting.request.template](setting), notes(setting))
+    objects = [*racks.domain(setting), *MAKERS[setting.request.template](setting)]
+    return Made(objects, notes(setting))
 
 
 def notes(setting: Setting) -> list[str]:
@@ -46,6 +47,9 @@ def notes(setting: Setting) -> list[str]:
     workers = f"{request.workers} worker{'' if request.workers == 1 else 's'}"
     found = [f"{request.template}: {workers} with {setting.per_worker} of {resource} each."]
     found.append(_together(setting))
+    found += racks.note(setting)
+    if setting.has_domain:
+        found.append("Its ComputeDomain stays when the job ends: delete both together.")
     found += _off_peak(setting)
     found += _cache(setting)
     found.append(

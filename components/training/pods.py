@@ -9,12 +9,16 @@ from components.making.manifest import Json, prune
 from components.making.object_cache_client import with_cache
 from components.making.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 from components.making.taints import tolerations
+from components.training import racks
 from components.training.collectives import collective_settings
+from components.training.request import Template
 from components.training.room import SERVER_CPU, SERVER_MEMORY
 from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, wrap
 from schemas.kubernetes.node_labels import POOL_LABEL
 
+CHANNEL = {"name": "nvlink"}
+"""The claim of a worker's channel of its ComputeDomain."""
 INDEX_FIELD = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
 
 
@@ -26,7 +30,8 @@ def resources(setting: Setting) -> Json:
         setting.resource: str(setting.per_worker),
         **setting.needs.resources,
     }
-    return _with_storage(setting, sizes)
+    found = _with_storage(setting, sizes)
+    return {**found, "claims": [CHANNEL]} if setting.has_domain else found
 
 
 def helper_resources(setting: Setting, cpu: str = SERVER_CPU, memory: str = SERVER_MEMORY) -> Json:
@@ -59,17 +64,25 @@ def container(setting: Setting, name: str, env: list[Json] | None = None) -> Jso
 
 
 def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
-    """The template of a worker with one container and the annotations of its gang."""
+    """The template of a worker with one container and the annotations of its gang. A TrainJob says
+    itself where its workers go together, as others may share its runtime."""
+    own = setting.request.template is not Template.ALL_REDUCE_TRAINJOB
+    claim = {**CHANNEL, "resourceClaimTemplateName": setting.name}
+    placing = setting.placing()
+    if own:
+        placing["affinity"] = {**placing.get("affinity", {}), **racks.affinity(setting)}
+        gang = {**gang, **racks.annotations(setting)}
     nccl = [value(name, text) for name, text in collective_settings(setting).items()]
     if nccl:
         box = {**box, "env": [*nccl, *box.get("env", [])]}
     network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
     spec: Json = {
         **_common(setting),
-        **setting.placing(),
+        **placing,
         "tolerations": tolerations(setting.pools) or None,
         **(network if setting.needs.host_network else {}),
         "containers": [box],
+        "resourceClaims": [claim] if setting.has_domain else None,
         "volumes": [SHARED_MEMORY],
     }
     if setting.cache is not None:

@@ -34,6 +34,17 @@ class Template(StrEnum):
     MPI = "mpi", "workers on which mpirun starts processes, by Kubeflow Trainer"
 
 
+class Rack(StrEnum):
+    """Whether the workers of a job are kept in one rack."""
+
+    REQUIRED = "required"
+    """All in one rack, or none starts."""
+    PREFERRED = "preferred"
+    """In one rack where they fit there."""
+    ANY = "any"
+    """Anywhere."""
+
+
 @dataclass(frozen=True, slots=True)
 class JobRequest:
     """A template, filled in; None where the site's or the template's default shall hold.
@@ -42,7 +53,7 @@ class JobRequest:
     ``cpu``, ``memory`` and ``storage`` (on the host's disk) are quantities of one worker.
     ``timeout`` is how long a gang may hold what it has found, in seconds. ``command`` replaces the
     image's entry point; with MPI it is what each process runs. ``cache`` is a bucket of the object
-    cache, which workers find by their environment.
+    cache, which workers find by their environment. ``rack`` is one of ``Rack``.
     """
 
     template: Template
@@ -61,6 +72,7 @@ class JobRequest:
     timeout: int | None = None
     rdma: bool = False
     cache: str | None = None
+    rack: str | None = None
     command: tuple[str, ...] = ()
 
     @property

@@ -132,6 +132,18 @@ class Setting:
         """The schedulerName of its pods."""
         return scheduler_name(self.backend)
 
+    @cached_property
+    def shares_nvlink(self) -> bool:
+        """True if hosts of a rack are one NVLink domain, wherever a worker runs."""
+        nvlink = self.site.nvlink_pools()
+        return bool(self.pools) and all(pool in nvlink for pool in self.pools)
+
+    @property
+    def has_domain(self) -> bool:
+        """True if its workers share memory through a ComputeDomain."""
+        several = self.request.workers > 1 and self.site.compute_domains() is not None
+        return several and self.shares_nvlink
+
     @property
     def gang(self) -> Gang | None:
         """The settings of the gang plugin; None where nothing starts pods together."""

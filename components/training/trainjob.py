@@ -17,7 +17,7 @@ from pathlib import Path
 from components.making.manifest import Json, hash_name, prune
 from components.making.object_cache_client import CacheClient, mount
 from components.making.template import filled
-from components.training import starting
+from components.training import racks, starting
 from components.training.fitting import has_users
 from components.training.job import metadata
 from components.training.pods import container, resources, worker
@@ -37,7 +37,9 @@ _LONGEST = 63
 def manifests(setting: Setting) -> list[Json]:
     """The job's objects, in the order in which they are to be made."""
     workers = setting.request.workers
-    own = setting.request.priority is not None or not has_users(setting.site, setting.request.model)
+    # A patch can name neither of these, and only the site's teams have runtimes.
+    own = setting.request.priority is not None or setting.has_domain
+    own = own or not has_users(setting.site, setting.request.model)
     runtime = {
         "apiVersion": API,
         "kind": "TrainingRuntime",
@@ -89,12 +91,14 @@ def _train_job(setting: Setting, *, own: bool) -> Json:
     added = {
         **setting.needs.annotations,
         **starting.annotations(setting, "TrainJob", request.workers),
+        **racks.annotations(setting),
     }
+    near = racks.affinity(setting)
     spec = {
         **starting.suspension(setting),
         "runtimeRef": reference(kind, name),
         "trainer": prune(trainer),
-        "runtimePatches": [_patch(added, client)] if added or client else None,
+        "runtimePatches": [_patch(added, near, client)] if added or near or client else None,
     }
     return prune(
         {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
@@ -106,12 +110,14 @@ def reference(kind: str, name: str) -> Json:
     return {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": name}
 
 
-def _patch(annotations: dict[str, str], client: CacheClient | None) -> Json:
-    """Annotations on the workers' pods, and their token for the cache."""
+def _patch(annotations: dict[str, str], affinity: Json, client: CacheClient | None) -> Json:
+    """Annotations on the workers' pods, their affinity, and their token for the cache."""
     pod: Json = {"metadata": {"annotations": annotations}} if annotations else {}
+    if affinity:
+        pod["spec"] = {"affinity": affinity}
     if client is not None:
         box = {"name": NODE, "volumeMounts": [mount()]}
-        pod["spec"] = {"containers": [box], "volumes": [client.volume()]}
+        pod["spec"] = {**pod.get("spec", {}), "containers": [box], "volumes": [client.volume()]}
     job = {"name": NODE, "template": {"spec": {"template": pod}}}
     return {
         "manager": MANAGER,

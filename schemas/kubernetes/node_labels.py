@@ -27,6 +27,8 @@ TEAM_LABEL = f"{OWN_DOMAIN}/team"
 RACK_LABEL = f"{OWN_DOMAIN}/rack"
 REGION_LABEL = "topology.kubernetes.io/region"
 ZONE_LABEL = "topology.kubernetes.io/zone"
+LEVEL_LABELS = {"zone": ZONE_LABEL, "rack": RACK_LABEL, "host": HOSTNAME_LABEL}
+"""The labels of every node that say where it is, by topology level."""
 HOST_LABEL = "metal3.io/uuid"
 """By this label the Metal3 provider finds the node of a host, to set its providerID."""
 MAX_ARGUMENT = 1024

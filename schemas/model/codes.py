@@ -154,6 +154,7 @@ class Code(StrEnum):
     SCHEDULER_CLASH = auto()
     SCHEDULER_INCOMPLETE = auto()
     SCHEDULER_MEANINGLESS = auto()
+    TOPOLOGY_LEVELS = auto()
     GANG_TIMEOUT = auto()
     UNKNOWN_PRIORITY = auto()
     PRIORITY_CLASH = auto()

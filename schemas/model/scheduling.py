@@ -8,7 +8,7 @@ from schemas.kubernetes.forms import SUBDOMAIN
 from schemas.model.access import Identities
 from schemas.model.primitives import DnsLabel, ImageReference, Model, PoolName
 from schemas.model.sizes import ScratchSpace
-from schemas.model.vocabulary import BackendKind
+from schemas.model.vocabulary import BackendKind, TopologyLevel
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 """Accelerators of one model."""
@@ -74,6 +74,12 @@ class Backend(Model):
     """Kind of the backend."""
     pools: Annotated[list[PoolName], Field(min_length=1, max_length=100)]
     """Pools that it serves. Each pool has one backend."""
+    topology: Annotated[
+        list[Annotated[TopologyLevel, Field(strict=False)]],
+        Field(max_length=3, examples=[["zone", "rack", "host"]]),
+    ] = []
+    """Levels within which jobs are kept together, the widest first: job templates prefer one rack.
+    Kueue gets a Topology of these levels. Default: jobs are placed anywhere in the pools."""
     scheduler: KubeScheduler | None = None
     """The scheduler that Foresite runs (kind kube-scheduler)."""
 

@@ -79,6 +79,17 @@ class BackendKind(StrEnum):
     """Volcano admits and places them."""
 
 
+class TopologyLevel(StrEnum):
+    """A part of a site within which a job's pods can be kept, the widest first."""
+
+    ZONE = "zone"
+    """The zone of the host list."""
+    RACK = "rack"
+    """The rack of the host list."""
+    HOST = "host"
+    """One host."""
+
+
 class DataFormat(StrEnum):
     """Format of the data disks' file system."""
 

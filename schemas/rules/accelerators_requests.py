@@ -94,9 +94,12 @@ def volcano(site: Site) -> Iterator[Finding]:
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
         mine = [each for each in models if each in absent]
-        if backend.kind is BackendKind.VOLCANO and mine:
-            place = ("scheduling", "backends", index, "kind")
-            yield say("volcano-without-resource", place, site.resource(mine[0]))
+        # Kueue does so for its topology alone (Kueue 0.19.2, tas_flavor_snapshot.go).
+        counts = backend.kind is BackendKind.KUEUE and backend.topology
+        if mine and (counts or backend.kind is BackendKind.VOLCANO):
+            way = "remove topology" if counts else "choose another backend for these pools"
+            place = ("scheduling", "backends", index, "topology" if counts else "kind")
+            yield say("volcano-without-resource", place, backend, site.resource(mine[0]), way)
 
 
 def _on_nodes(site: Site, each: Served) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
-from schemas.model.vocabulary import BackendKind, Role
+from schemas.model.vocabulary import BackendKind, Role, TopologyLevel
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
 
@@ -91,6 +91,25 @@ def backend_kinds(site: Site) -> Iterator[Finding]:
         elif not ours and backend.kind in first:
             yield say("backend-kind-twice", (*at, "kind"), backend, first[backend.kind])
         first.setdefault(backend.kind, backend.name)
+
+
+def topologies(site: Site) -> Iterator[Finding]:
+    """Levels go from the widest to the narrowest and name racks; Kueue looks at taints only on
+    hosts (Kueue 0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.go)."""
+    for at, backend in _backends(site):
+        levels, place = backend.topology, (*at, "topology")
+        if not levels:
+            continue
+        right = [each for each in TopologyLevel if each in levels]
+        if right != levels:
+            yield say("topology-order", place, ", ".join(right))
+        if TopologyLevel.RACK not in levels:
+            yield say("topology-without-rack", place, backend)
+        tainted = (pool.name for pool in site.file.pools if pool.taints)
+        pools = [name for name in tainted if name in backend.pools]
+        queue = backend.kind is BackendKind.KUEUE
+        if queue and pools and TopologyLevel.HOST not in levels:
+            yield say("topology-without-host", place, pools[0])
 
 
 def plugins(site: Site) -> Iterator[Finding]:

@@ -362,3 +362,81 @@ def test_no_pod_starts_where_one_kind_does_not_fit(cluster: World, namespace: st
     refused = cluster.watch.refused
     cluster.jostle(GANG_SCHEDULER, "a try", lambda: len(refused(namespace)) == len(members))
     assert cluster.watch.binds(namespace) == []
+
+
+# --- racks ----------------------------------------------------------------------------------------
+
+
+def racks(cluster: World, namespace: str) -> list[str]:
+    """The racks of the pods that live, one for each."""
+    of = {host.name: host.rack for host in cluster.site.hosts}
+    return sorted(of[each] for each in bound(cluster, namespace))
+
+
+def members(cluster: World, namespace: str, template: Template, **said: Any) -> list[Json]:
+    """The pods of a job with its workers in a rack, as its controllers label them."""
+    request = wanted(namespace, template, **said)
+    found = []
+    for each in expanded(cluster.site, made(cluster.site, request)):
+        if each.part == "launcher":
+            continue
+        body = each.body(namespace)
+        body["metadata"]["labels"] = (
+            {"batch.kubernetes.io/job-name": "train"}
+            if template is Template.ALL_REDUCE
+            else {
+                "jobset.sigs.k8s.io/jobset-name": "train",
+                "jobset.sigs.k8s.io/replicatedjob-name": each.part,
+            }
+        )
+        found.append(body)
+    return found
+
+
+def of_workers(cluster: World, namespace: str) -> list[str]:
+    of = {host.name: host.rack for host in cluster.site.hosts}
+    pods = alive(cluster, namespace).values()
+    return [
+        of[each["spec"]["nodeName"]]
+        for each in pods
+        if "nodeName" in each["spec"] and "-ps-" not in each["metadata"]["name"]
+    ]
+
+
+@pytest.mark.parametrize("template", Template)
+def test_workers_of_a_job_start_in_one_rack_or_not_at_all(
+    cluster: World, namespace: str, template: Template
+) -> None:
+    """Of the five machines four are in one rack; while one of them is lost nothing starts."""
+    found = [host.rack for host in cluster.site.by_pool["v100"]]
+    (rack,) = {each for each in found if found.count(each) == 4}
+    lost = next(host.name for host in cluster.site.by_pool["v100"] if host.rack == rack)
+    cluster.cordon(lost)
+    try:
+        pods = members(cluster, namespace, template, workers=4, rack="required")
+        cluster.run(pods)
+        refused = cluster.watch.refused
+        cluster.jostle(GANG_SCHEDULER, "a try", lambda: refused(namespace))
+        assert bound(cluster, namespace) == [], "four are free, in two racks"
+    finally:
+        cluster.cordon(lost, on=False)
+    cluster.jostle(
+        GANG_SCHEDULER, "the gang", lambda: len(bound(cluster, namespace)) == len(pods), 120
+    )
+    assert of_workers(cluster, namespace) == [rack] * 4
+
+
+def test_workers_that_fit_in_no_rack_start_in_several_where_one_is_preferred(
+    cluster: World, namespace: str
+) -> None:
+    cluster.run(members(cluster, namespace, Template.ALL_REDUCE, rack="preferred"))
+    whole(cluster, namespace)
+    assert len({*racks(cluster, namespace)}) == 2
+
+
+def test_workers_prefer_the_rack_of_the_first(cluster: World, namespace: str) -> None:
+    cluster.run(members(cluster, namespace, Template.ALL_REDUCE, workers=3, rack="preferred"))
+    whole(cluster, namespace, 3)
+    found = racks(cluster, namespace)
+    # The first may have gone to the rack of one machine; the others are together.
+    assert max(map(found.count, found)) >= 2

@@ -61,6 +61,12 @@ _SECOND = f"""\
 """
 _TWO = site("tokyo-1", "  priorities:\n    -", f"{_SECOND}  priorities:\n    -")
 _ONE_KUEUE = "    - {name: kueue, kind: kueue, pools: [mncore2]}\n"
+_TOPOLOGY = site("tsukuba-1", "kind: kueue, pools: [mncore2]}",
+                 "kind: kueue, pools: [mncore2], topology: [zone, rack, host]}")  # fmt: skip
+_LEVELS = (
+    "Kueue 0.19.2, apis/kueue/v1beta2 (levels and flavours with a topology are immutable): others "
+    "take their place; running jobs keep theirs, and pending jobs are judged anew"
+)
 _OWN = f"""\
     - name: own
       kind: kube-scheduler
@@ -233,6 +239,15 @@ _KINDS = (
              {**_KUEUE_GOES, "Deployment/own": Action.ADDED}),
     _tsukuba("another name for Kueue's backend",
              site("tsukuba-1", "{name: kueue, kind", "{name: jobs, kind"), {}, SAME, {}),
+    _tsukuba("a topology for Kueue",
+             _TOPOLOGY, {}, _LEVELS,
+             {"Topology": Action.ADDED, "ResourceFlavor/mncore2": Action.REPLACED,
+              "Cohort*": Action.CHANGED, "ClusterQueue/*": Action.CHANGED}),
+    _tsukuba("other levels for Kueue",
+             site("tsukuba-1", "topology: [zone, rack, host]", "topology: [rack, host]"), {},
+             _LEVELS,
+             {"Topology": Action.REPLACED, "ResourceFlavor/mncore2": Action.REPLACED,
+              "Cohort*": Action.CHANGED, "ClusterQueue/*": Action.CHANGED}, _TOPOLOGY),
     _tsukuba("no backend any more", site("tsukuba-1", f"  backends:\n{_ONE_KUEUE}", ""), {},
              f"{_QUEUES}; quotas in its place evict nobody",
              {**_KUEUE_GOES, "ResourceQuota/*/accelerators": Action.ADDED}),

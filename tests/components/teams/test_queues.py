@@ -83,3 +83,35 @@ def test_a_queue_of_volcano_has_what_its_team_is_promised() -> None:
         assert made[f"Queue/{team}"].body["spec"]["capability"] == {A100: promised}
         notes = made[f"Namespace/{team}"].body["metadata"]["annotations"]
         assert notes["scheduling.volcano.sh/queue-name"] == team
+
+
+def test_with_a_topology_a_model_has_one_flavor_for_all_that_a_pod_asks_for() -> None:
+    """Kueue refuses a pod whose resources are of several flavours where it looks at a topology."""
+    levels = ["zone", "rack", "host"]
+    made = site({**KUEUE, "pools": ["a100", "h100"], "topology": levels})
+    labels = ("topology.kubernetes.io/zone", "foresite.dev/rack", "kubernetes.io/hostname")
+    assert spec(made, "Topology") == {"levels": [{"nodeLabel": each} for each in labels]}
+    objects = by_name(made)
+    topology = objects["Topology"].body["metadata"]["name"]
+    flavors = {model: objects[f"ResourceFlavor/{model}"].body for model in (A, H)}
+    for model, body in flavors.items():
+        assert body["spec"]["topologyName"] == topology
+        assert body["metadata"]["name"].startswith(f"{model}-")
+    names = [each["metadata"]["name"] for each in flavors.values()]
+    for name in ("Cohort", "ClusterQueue/language"):
+        (group,) = spec(made, name)["resourceGroups"]
+        assert [each["name"] for each in group["flavors"]] == ["any.node", *names]
+        assert {A100, H100, "cpu", "memory"} <= {*group["coveredResources"]}
+        found = {
+            flavor["name"]: {each["name"]: each for each in flavor["resources"]}
+            for flavor in group["flavors"]
+        }
+        for each in found.values():
+            assert list(each) == group["coveredResources"]
+        for other in ("any.node", names[1]):
+            assert found[other][A100] == {"name": A100, "nominalQuota": "0"}
+        limit = found[names[0]][A100]
+        assert limit.get("borrowingLimit", limit["nominalQuota"]) in ("600", "640")
+    other = by_name(site({**KUEUE, "pools": ["a100", "h100"], "topology": levels[1:]}))
+    assert other["Topology"].body["metadata"]["name"] != topology
+    assert other[f"ResourceFlavor/{A}"].body["metadata"]["name"] not in names

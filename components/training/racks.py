@@ -1,0 +1,125 @@
+"""Keeps the workers of a job in one rack: by affinity to each other, or by Kueue's annotations.
+
+The first worker is placed as any pod, and the others follow it. If they do not fit there, a
+scheduler with gangs gives all places back and tries again; which rack comes next is by chance.
+
+Sources: Kubernetes 1.34, pkg/scheduler/framework/plugins/interpodaffinity (the first pod of a group
+that matches itself may go anywhere); JobSet 0.12, api/jobset/v1alpha2/jobset_types.go (labels);
+Kueue 0.19.2, apis/kueue/v1beta2/topology_types.go, pkg/scheduler/flavorassigner/
+tas_flavorassigner.go (a pod without such an annotation gets no flavour with a topology).
+"""
+
+from collections.abc import Iterator
+
+from components.making.manifest import Json
+from components.training.request import Rack, Refusal, Template
+from components.training.room import workers_on
+from components.training.setting import Setting
+from schemas.kubernetes.node_labels import RACK_LABEL
+from schemas.model.scheduling import Backend
+from schemas.model.vocabulary import BackendKind, TopologyLevel
+
+_ANNOTATION = "kueue.x-k8s.io/podset-{}-topology"
+_JOB, _SET = "batch.kubernetes.io/job-name", "jobset.sigs.k8s.io/jobset-name"
+_PART = "jobset.sigs.k8s.io/replicatedjob-name"
+_WEIGHT = 100
+
+
+def placement(setting: Setting) -> Rack:
+    """The placement that the request asks for. By default one rack is required of hosts that share
+    NVLink where the job fits there, and preferred where the model's backend has a topology."""
+    asked, topology = setting.request.rack, _topology(setting.backend)
+    if asked is not None or (_by_kueue(setting) and not topology):
+        return Rack(asked or Rack.ANY)
+    if setting.shares_nvlink and setting.request.workers <= largest(setting):
+        return Rack.REQUIRED
+    return Rack.PREFERRED if topology or setting.shares_nvlink else Rack.ANY
+
+
+def domain(setting: Setting) -> list[Json]:
+    """The ComputeDomain of workers on hosts that share NVLink: NVIDIA's DRA driver makes the claim
+    template of its name (dra-driver-nvidia-gpu 0.4.1, api/nvidia.com/resource/v1beta1)."""
+    if not setting.has_domain:
+        return []
+    name = {"name": setting.name}
+    return [
+        {
+            "apiVersion": "resource.nvidia.com/v1beta1",
+            "kind": "ComputeDomain",
+            "metadata": {**name, "namespace": setting.namespace},
+            # Since 0.4 zero is the default; before, the field is required.
+            "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": name}},
+        }
+    ]
+
+
+def annotations(setting: Setting) -> dict[str, str]:
+    """What Kueue reads on workers; its topology has an answer for each of them."""
+    if not _by_kueue(setting) or not _topology(setting.backend):
+        return {}
+    found = placement(setting)
+    if found is Rack.ANY:
+        return {_ANNOTATION.format("unconstrained"): "true"}
+    return {_ANNOTATION.format(found.value): RACK_LABEL}
+
+
+def affinity(setting: Setting) -> Json:
+    """The affinity of workers to each other; none of one worker alone."""
+    found = placement(setting)
+    if found is Rack.ANY or _by_kueue(setting) or setting.request.workers < 2:
+        return {}
+    request = setting.request
+    part = "worker" if request.template is Template.PARAMETER_SERVER else "node"
+    labels = {_SET: setting.name, _PART: part}
+    if request.template is Template.ALL_REDUCE:
+        labels = {_JOB: setting.name}
+    term = {"labelSelector": {"matchLabels": labels}, "topologyKey": RACK_LABEL}
+    if found is Rack.REQUIRED:
+        return {"podAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
+    preferred = {"weight": _WEIGHT, "podAffinityTerm": term}
+    return {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [preferred]}}
+
+
+def largest(setting: Setting) -> int:
+    """The most workers that one rack holds. Spares count too, as any host may be one."""
+    found: dict[str, int] = {}
+    for pool, here in zip(setting.pools, setting.rooms, strict=True):
+        each = workers_on(here, max(1, setting.per_worker), setting.cpu, setting.memory)
+        for host in setting.site.hosts_of(pool):
+            found[host.rack] = found.get(host.rack, 0) + each
+    return max(found.values(), default=0)
+
+
+def faults(setting: Setting) -> Iterator[Refusal]:
+    """A job that must be in one rack fits there, and Kueue knows racks."""
+    request, backend = setting.request, setting.backend
+    if request.rack not in {None, *Rack}:
+        yield Refusal("--rack", f"there is no {request.rack}", f"write one of {', '.join(Rack)}")
+    elif request.rack not in (None, Rack.ANY) and _by_kueue(setting) and not _topology(backend):
+        fix = "leave it out, or have topology: [zone, rack, host] written for the backend"
+        yield Refusal("--rack", "Kueue has no topology here, and knows no racks", fix)
+    elif request.rack == Rack.REQUIRED and (most := largest(setting)) < request.workers:
+        message = f"a rack holds {most} workers of {request.model} at most"
+        fix = f"write at most {most}, or --rack {Rack.PREFERRED}"
+        yield Refusal("--workers", message, fix)
+
+
+def note(setting: Setting) -> list[str]:
+    """Where the workers go, in a sentence; none where nothing keeps them together."""
+    found = placement(setting)
+    if found is Rack.ANY or setting.request.workers < 2:
+        return []
+    most = largest(setting)
+    if found is Rack.REQUIRED:
+        return [f"All workers are in one rack, or none starts: the largest holds {most}."]
+    if most < setting.request.workers:
+        return [f"No rack holds all workers: the largest holds {most}; others go elsewhere."]
+    return ["Workers go into one rack where they fit there, and else into several."]
+
+
+def _topology(backend: Backend | None) -> bool:
+    return backend is not None and TopologyLevel.RACK in backend.topology
+
+
+def _by_kueue(setting: Setting) -> bool:
+    return setting.backend is not None and setting.backend.kind is BackendKind.KUEUE
