@@ -21,6 +21,7 @@ from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
+MARKS: dict[str, str] = _TAKEN["marks"]
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
 _BOOLEANS = dict.fromkeys(("no", "n", "false", "f", "off"), "0")
 _BOOLEANS |= dict.fromkeys(("yes", "y", "true", "t", "on"), "1")
@@ -43,8 +44,8 @@ def host_file_content(site: Site) -> Iterator[Finding]:
 
 def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
     fix = "put the file into the OS image"
-    for mark in (each for each in _TAKEN["marks"] if each in text):
-        yield Code.TEMPLATE_MARK, f"{file.path} has {mark}: {_TAKEN['marks'][mark]}", fix
+    for mark in (each for each in MARKS if each in text):
+        yield Code.TEMPLATE_MARK, f"{file.path} has {mark}: {MARKS[mark]}", fix
     for name in list(secret_names(text))[:1]:
         message = f"{file.path} sets {name}, which looks like a secret"
         advice = "remove it and change it, and let pods mount a Secret"
@@ -75,7 +76,7 @@ def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterat
         if name in seen and name.startswith("/"):  # the kernel reads arguments in their order
             yield Finding(Code.DUPLICATE_NAME, at, f"{name} stands twice", "remove one of them")
         seen.add(name)
-        why = _owner(name) if name.startswith("/") else _argument_owner(name, taken)
+        why = file_owner(name) if name.startswith("/") else _argument_owner(name, taken)
         if why:
             message = f"{name} is not for a site to say: {why}"
             yield Finding(Code.RESERVED_NAME, at, message, "remove it, or write another")
@@ -86,7 +87,7 @@ def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterat
                 yield Finding(Code.HOST_COMMAND, (*place, field, number), fault, fix)
 
 
-def _owner(name: str) -> str:
+def file_owner(name: str) -> str:
     """Who writes a file; empty where nobody does."""
     starts = ((start, start if start[-1] in "-_" else f"{start}/") for start in _TAKEN["paths"])
     fit = (whole for whole, start in starts if name == whole or name.startswith(start))
@@ -108,7 +109,7 @@ def _argument_owner(argument: str, taken: dict[str, str]) -> str:
 def _line_fault(line: str) -> str:
     """What a line would do to the script that it is a part of; empty where nothing."""
     if mark := next((each for each in _TAKEN["marks"] if each in line), ""):
-        return f"the line has {mark}: {_TAKEN['marks'][mark]}"
+        return f"the line has {mark}: {MARKS[mark]}"
     try:
         shlex.split(line, comments=True)
     except ValueError:
