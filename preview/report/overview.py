@@ -59,8 +59,8 @@ def _facts(preview: Preview) -> Iterable[Line]:
         yield Line((*named, *said))
     for each in sorted(preview.sites, key=lambda site: site.name):
         if each.patches:
-            number = f"{each.patches} patch{'es' * (each.patches > 1)} in force on "
-            yield Line((number, value(each.name)))
+            told = f"{each.patches} patch{'es' * (each.patches > 1)} in force on "
+            yield Line((told, value(each.name)))
     if preview.allowed:
         numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
         yield Line(("the pull request allows: ", *join_phrases(numbers)))
