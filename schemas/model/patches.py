@@ -28,8 +28,7 @@ class PatchOperation(Model):
             examples=["/spec/template/spec/containers[name=manager]/args/-"],
         ),
     ]
-    """JSON pointer (RFC 6901). An item of a list is an index, ``-`` (behind the last one), or is
-    selected by a field: ``containers[name=manager]``."""
+    """JSON pointer; an item of a list is an index, ``-`` (behind the last), or ``[name=manager]``."""
     value: JsonValue = None
     """The value; ``remove`` has none."""
 

@@ -86,7 +86,8 @@ def test_an_operation_does_what_rfc_6902_says(data: Any, body: Any, new: Any, op
     path = data.draw(st.sampled_from([*places(whole)]))
     text = "".join("/" + str(each).replace("~", "~0").replace("/", "~1") for each in path)
     before = copy.deepcopy(whole)
-    operation = PatchOperation.model_construct(op=op, path=text, value=new)
+    said: dict[str, Any] = {"op": op, "path": text, "value": new}
+    operation = PatchOperation.model_construct(**said)
     found = apply_operation(whole, operation)
     assert json.dumps(found, sort_keys=True) == json.dumps(
         oracle(whole, path, op, new), sort_keys=True
@@ -144,6 +145,11 @@ def test_a_patched_template_is_named_by_its_content_and_what_refers_to_it_follow
     assert template["spec"]["template"]["spec"]["postKubeadmCommands"] == ["true"]
     machine = after[deployment].body["spec"]["template"]["spec"]
     assert machine["bootstrap"]["configRef"]["name"] == name
+
+
+def test_another_value_is_another_name() -> None:
+    sides = (SITE, patched(ADD), patched({**ADD, "value": ["sync"]}))
+    assert len({objects_by_name(each)["machines", TEMPLATE].key for each in sides}) == 3
 
 
 def test_a_data_template_renames_the_machine_templates_too() -> None:
