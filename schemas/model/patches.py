@@ -28,7 +28,7 @@ class PatchOperation(Model):
             examples=["/spec/template/spec/containers[name=manager]/args/-"],
         ),
     ]
-    """JSON pointer; an item of a list is an index, ``-`` (behind the last), or ``[name=manager]``."""
+    """JSON pointer; an item of a list is an index, ``-`` (behind the last), or ``[name=a]``."""
     value: JsonValue = None
     """The value; ``remove`` has none."""
 
