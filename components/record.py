@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from components.effects.rules import Rule, Rules
 from components.making.manifest import Manifest
+from components.making.patches import PatchFault, patched
 from components.making.watch import Watched
 from schemas.facts.site import Site
 
@@ -23,13 +24,15 @@ class Component(NamedTuple):
 
     ``objects`` makes its manifests. ``effects`` returns the rules that judge what a change of them
     does to machines: its own, then those of Kubernetes' kinds. ``watch`` returns what monitoring
-    scrapes, alerts on and shows of it.
+    scrapes, alerts on and shows of it. ``faults`` are those of patches of its manifests; they are
+    made without these.
     """
 
     name: str
     objects: Objects
     effects: Callable[[], Rules]
     watch: Callable[[Site], Watched]
+    faults: Callable[[Site], list[PatchFault]]
 
 
 def component(name: str, objects: Objects) -> Component:
@@ -55,7 +58,13 @@ def component(name: str, objects: Objects) -> Component:
         )
         return made
 
-    return Component(name, objects, effects, watch)
+    def whole(site: Site) -> list[Manifest]:
+        return patched(site, name, objects(site)).manifests
+
+    def faults(site: Site) -> list[PatchFault]:
+        return patched(site, name, objects(site)).faults
+
+    return Component(name, whole, effects, watch, faults)
 
 
 def module(name: str, part: str) -> str:

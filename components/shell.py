@@ -17,6 +17,7 @@ from pulumi.runtime import config
 
 from components.making.decommission import remaining
 from components.making.manifest import FIRST, Manifest, Target
+from components.making.patches import patched
 from schemas.facts.site import Site
 from schemas.model.primitives import Model
 from schemas.site_parts import SiteParts, site_with
@@ -93,7 +94,7 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
         """
         kind = type(self).__name__
         site = _site(f"{kind} {name}", args)
-        manifests = remaining(site, self.make(site))
+        manifests = remaining(site, patched(site, _usual(kind), self.make(site)).manifests)
         clusters = args.clusters()
         if not args.incomplete:
             _refuse_gaps(f"{kind} {name}", manifests, clusters)
@@ -156,8 +157,13 @@ class _Renamed(NamedTuple):
     moved: bool
 
 
+def _usual(kind: str) -> str:
+    """The name of a component by that of its class."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
+
+
 def _name_prefix(kind: str, name: str, opts: pulumi.ResourceOptions | None) -> _Renamed:
-    usual = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
+    usual = _usual(kind)
     aliases = (opts and opts.aliases) or ()
     moved = any(isinstance(each, pulumi.Alias) and each.name == usual for each in aliases)
     return _Renamed("", moved=False) if name == usual else _Renamed(f"{name}/", moved)

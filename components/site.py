@@ -10,6 +10,7 @@ from components.extra import objects as extra
 from components.machines import objects as machines
 from components.making.decommission import remaining
 from components.making.manifest import Manifest
+from components.making.patches import PatchFault
 from components.making.watch import Watched
 from components.monitoring import objects as monitoring
 from components.network_devices import objects as network_devices
@@ -22,7 +23,9 @@ from components.secrets import objects as secrets
 from components.teams import objects as teams
 from components.training import objects as training
 from schemas.facts.site import Site
+from schemas.model.codes import Code
 from schemas.model.vocabulary import Role
+from schemas.rules.texts import advise
 
 COMPONENTS: dict[str, Component] = {
     each.name: each
@@ -72,6 +75,20 @@ def site_objects(site: Site) -> dict[str, list[Manifest]]:
     remains of it."""
     site = _in_fixed_order(site)
     return {name: remaining(site, each.objects(site)) for name, each in COMPONENTS.items()}
+
+
+def patch_faults(site: Site) -> list[PatchFault]:
+    """The faults of a site's patches, in their order; no object is made where it has none."""
+    patches = site.file.patches
+    of = {each.component for each in patches}
+    found = [fault for name in COMPONENTS if name in of for fault in COMPONENTS[name].faults(site)]
+    for number, each in enumerate(patches):
+        if each.component not in COMPONENTS:
+            message = f"there is no component {each.component}"
+            fix = advise(each.component, COMPONENTS)
+            place = ("patches", number, "component")
+            found.append(PatchFault(place, Code.PATCH_UNUSED, message, fix))
+    return sorted(found, key=lambda fault: fault.path[1:2])
 
 
 def objects_by_name(site: Site) -> dict[Name, Manifest]:

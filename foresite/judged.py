@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Manifest, Spot
 from components.making.validation import Placed
+from components.site import patch_faults
 from foresite.command import UsageError
 from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
@@ -111,6 +112,8 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     others += _expired_exceptions(found.expired, granted)
     # What is left of a site that was decommissioned needs fewer.
     others += _rules_ended(site)
+    others += (Wrong(*each) for each in patch_faults(site))
+    others += _patches_ended(site)
     others += map(_danger, found.third.dangers)
     advised += (_hygiene(site, *each) for each in found.third.advice)
     if site.file.decommission is None:
@@ -231,6 +234,15 @@ def _rules_ended(site: Site) -> Iterator[Wrong]:
                 message = f"the rule of {rule.owner} for {rule.kind} ended on {rule.until}"
                 fix = f"let {rule.owner} look at it and set another day, or remove it"
                 yield Wrong(place, Code.EXTRA_RULE, message, fix)
+
+
+def _patches_ended(site: Site) -> Iterator[Wrong]:
+    today = _today()
+    for number, each in enumerate(site.file.patches):
+        if datetime.date.fromisoformat(each.until) < today:
+            message = f"the patch of {each.object} ended on {each.until}"
+            fix = f"let {each.owner} look at it and set another day, or remove it"
+            yield Wrong(("patches", number, "until"), Code.PATCH_EXPIRED, message, fix)
 
 
 def _unused_exceptions(

@@ -8,11 +8,14 @@ site may write another value there.
 import json
 import re
 from collections.abc import Iterable, Iterator
+from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
+from components.making.json_patch import Selected, tokens
 from components.making.manifest import Json, Spot
+from components.making.patches import patches_of
 from components.site import COMPONENTS
 from components.trace import other_values
 from policies import Object
@@ -70,10 +73,22 @@ class Origins:
             return None
         body = self._objects(spot.component)[spot.name]
         return (
-            _in_manifests(self._site, spot, body)
+            self._in_patches(spot)
+            or _in_manifests(self._site, spot, body)
             or self._by_value(spot, _at(body, spot.path))
             or self._by_name(spot)
         )
+
+    def _in_patches(self, spot: Spot) -> Origin | None:
+        """The last operation of a patch that wrote what is at the spot."""
+        steps = re.findall(r"[^.\[\]]+", spot.path)
+        for number, patch in reversed(patches_of(self._site, spot.component)):
+            for index, each in enumerate(patch.operations):
+                ours = (isinstance(one, Selected) or one in ("-", other)
+                        for one, other in zip(tokens(each.path), steps, strict=False))  # fmt: skip
+                if steps and fnmatchcase(spot.name, patch.object) and all(ours):
+                    return self._origin(("patches", number, "operations", index, "path"))
+        return None
 
     def _objects(self, component: str) -> dict[str, Json]:
         if component not in self._now:

@@ -1,7 +1,6 @@
-"""The result of a preview: pure data, the same for every report.
+"""The result of a preview: pure data, the same for every report, which computes nothing.
 
-A ``Preview`` has a ``SitePreview`` for each site that the change touches; sites to which the same
-happens are one ``Entry``. Reports read this and compute nothing of their own.
+A ``Preview`` has a ``SitePreview`` for each site touched; an ``Entry`` has sites with one effect.
 """
 
 from collections import Counter
@@ -147,9 +146,9 @@ class SitePreview:
     each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
     for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
     is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
-    users of the cache feel, ``services`` what other people and jobs do. ``growth`` is there where
-    more grows than is usual. ``guaranteed`` are the accelerators of each model that teams are
-    guaranteed in all. ``installations`` are a new site's, ``regions`` the changed files behind it.
+    users of the cache feel, ``services`` what other people and jobs do. ``growth``: more than usual
+    grows. ``guaranteed`` are the accelerators of each model that teams are guaranteed in all.
+    ``installations`` are a new site's, ``regions`` the files behind it, ``patches`` a count.
     """
 
     name: str
@@ -168,6 +167,7 @@ class SitePreview:
     guaranteed: tuple[tuple[str, int], ...] = ()
     installations: tuple[Installation, ...] = ()
     regions: tuple[str, ...] = ()
+    patches: int = 0
 
     @cached_property
     def impact(self) -> Impact:

@@ -18,7 +18,7 @@ from components.effects.vocabulary import Side, SiteChange
 from components.machines.fleet import side_of
 from components.making.manifest import Manifest
 from components.making.validation import object_problems
-from components.site import objects_by_name
+from components.site import objects_by_name, patch_faults
 from preview.differences import connections
 from preview.differences.blame import at_edits
 from preview.differences.causes import causes
@@ -42,6 +42,7 @@ from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
 from schemas.reading.catalogue import SHOWN, installed_files
 from schemas.reading.site_files import has_site
 from schemas.reading.tree import Tree
+from schemas.reading.typed_document import place
 
 CODE = ("schemas", "components", "policies")
 """Paths of the code that makes a site's objects; the catalogue is data."""
@@ -163,8 +164,9 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         problems = _at_edits(work, earlier, later)
         found = SitePreview(name, State.INVALID, problems=problems)
         return replace(found, regions=_regions(work, (each.file for each in problems)))
-    if earlier and earlier.problems:
-        return SitePreview(name, State.INVALID, problems=_earlier(earlier.problems))
+    of_before = earlier.problems or _patch_problems(earlier) if earlier else ()
+    if problems := _patch_problems(later) or _earlier(of_before):
+        return SitePreview(name, State.INVALID, problems=problems)
     old, new = sides = _input(earlier, work.before), _input(later, work.after)
     for side, made in zip(sides, work.made, strict=True):
         if side is not None and made is not None and name not in made:
@@ -177,7 +179,15 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         return SitePreview(name, State.INVALID, problems=problems)
     edited = edits(old, new) if old and new else []
     judged = judge(change, causes(change, edited), work.owners.get(name, {}))
+    judged = replace(judged, patches=len(new.site.file.patches) if new else 0)
     return replace(judged, regions=_regions(work, (each.cause.file for each in edited)))
+
+
+def _patch_problems(loaded: Loaded | None) -> tuple[Problem, ...]:
+    """The faults of a side's patches: objects without them are not what would be applied."""
+    if loaded is None or loaded.site is None or loaded.document is None:
+        return ()
+    return tuple(place(loaded.document, *each) for each in patch_faults(loaded.site))
 
 
 def _regions(work: _Work, files: Iterable[str]) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 import pulumi
 
 from components.making.manifest import Manifest
+from components.monitoring.objects import objects
 from components.shell import SiteArgs, SiteComponent
-from components.site import COMPONENTS
+from components.site import watch_list
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.cluster import Cluster
@@ -43,7 +44,7 @@ class Monitoring(SiteComponent[MonitoringArgs]):
     @staticmethod
     def make(site: Site) -> list[Manifest]:
         """Return the component's objects, of what all components hand over."""
-        return COMPONENTS["monitoring"].objects(site)
+        return objects(site, watch_list(site))
 
     @staticmethod
     def values(site: Site) -> dict[str, object]:

@@ -223,10 +223,12 @@ def summary(site: Site, objects: int) -> str:
         if has:
             count = has.count * len(site.hosts_of(pool))
             accelerators[has.model] = accelerators.get(has.model, 0) + count
+    patches = len(site.file.patches)
+    more = f", {_count(patches, 'patch', 'patches')} in force" if patches else ""
     parts = [f"{count} {model}" for model, count in sorted(accelerators.items())]
     return (
         f"{site.name}: {_count(len(site.hosts), 'host')}, "
-        f"{', '.join(parts) or 'no accelerators'}, {_count(objects, 'object')}"
+        f"{', '.join(parts) or 'no accelerators'}, {_count(objects, 'object')}{more}"
     )
 
 

@@ -5,16 +5,19 @@ import argparse
 import json
 from collections.abc import Iterator
 from enum import Enum
+from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
 from components.making.dump import dump
 from components.making.manifest import Manifest
+from components.making.patches import patches_of
 from components.trace import Carriers, carriers
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import show_problems
 from schemas.kubernetes.masking import shorten
 from schemas.load import catalogue_of, load_site
+from schemas.model.patches import Patch
 from schemas.model.primitives import Model
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
@@ -50,9 +53,14 @@ def run(options: argparse.Namespace) -> int:
     origins = {path: _origin(find(path=path)) for path in leaves[:LEAVES]}
     found = _carriers(loaded.site, meaning)
     if options.format == "json":
-        show(_as_json(meaning, found, origins, len(leaves)))
+        patches = [f"patches[{number}]" for number, _ in _patches(loaded.site, found)]
+        show(_as_json(meaning, found, origins, len(leaves), patches))
     else:
         show_text(_as_text(meaning, found, is_map=bool(lines)))
+        for number, patch in _patches(loaded.site, found):
+            place = find(path=f"patches[{number}]").place
+            show(f"  but:  {place} patches {patch.object} ({patch.owner}, until {patch.until}): ")
+            show(f"        {', '.join(each.path for each in patch.operations)}; {patch.reason}")
         for line in _with_origins(lines, origins, len(leaves)):
             show(line)
     return OK
@@ -123,7 +131,21 @@ def _plain(value: Any) -> Any:
     return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
-def _as_json(meaning: Meaning, found: Carriers | None, origins: dict[str, str], count: int) -> str:
+def _patches(site: Any, found: Carriers | None) -> Iterator[tuple[int, Patch]]:
+    """The patches of objects that carry a value: there, they are the source of what they write."""
+    for component, manifests in found.objects.items() if found else ():
+        for number, each in patches_of(site, component):
+            if any(fnmatchcase(manifest.name, each.object) for manifest in manifests):
+                yield number, each
+
+
+def _as_json(
+    meaning: Meaning,
+    found: Carriers | None,
+    origins: dict[str, str],
+    count: int,
+    patches: list[str],
+) -> str:
     known = found is not None and found.known
     return json.dumps(
         {
@@ -141,6 +163,7 @@ def _as_json(meaning: Meaning, found: Carriers | None, origins: dict[str, str], 
             if known and found
             else None,
             "origins": origins or None,
+            "patches": patches,
             "origins_left_out": count - len(origins),
         },
         indent=2,

@@ -57,6 +57,10 @@ def _facts(preview: Preview) -> Iterable[Line]:
         said = (" at ", value(when)) if when else ()
         named = (f"as {count(number, 'node')} of ", value(site), " were when they were last seen")
         yield Line((*named, *said))
+    for each in sorted(preview.sites, key=lambda site: site.name):
+        if each.patches:
+            told = f"{each.patches} patch{'es' * (each.patches > 1)} in force on "
+            yield Line((told, value(each.name)))
     if preview.allowed:
         numbers = [(value(name), f" {n:,}") for name, n in sorted(preview.allowed.items())]
         yield Line(("the pull request allows: ", *join_phrases(numbers)))

@@ -57,6 +57,7 @@ def _site(site: SitePreview) -> Json:
         "name": site.name,
         "state": site.state.value,
         "impact": site.impact.value,
+        "patches": site.patches,
         "counts": {impact.value: number for impact, number in site.counts().items()},
         "problems": [problem.as_dict() for problem in site.problems],
         "hosts": [host._asdict() for host in site.hosts],

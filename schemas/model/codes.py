@@ -199,3 +199,7 @@ class Code(StrEnum):
     CEL_UNSAFE = auto()
     EXCEPTION_EXPIRED = auto()
     EXCEPTION_UNUSED = auto()
+    PATCH_UNUSED = auto()
+    PATCH_FAILED = auto()
+    PATCH_REFUSED = auto()
+    PATCH_EXPIRED = auto()

@@ -29,6 +29,7 @@ from schemas.model.kubelet import Kubelet
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
+from schemas.model.patches import MOST_PATCHES, Patch
 from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
@@ -239,6 +240,8 @@ class SiteFile(Model):
     """Stores of External Secrets for the site's Secrets; without it, you make the Secrets."""
     extra: Annotated[list[Extra], Field(max_length=100)] = []
     """Manifests and charts that a team brings."""
+    patches: Annotated[list[Patch], Field(max_length=MOST_PATCHES)] = []
+    """Changes of generated objects that no field reaches, each with an end."""
     access: Access | None = None
     """Staff who run or watch the site's cluster; teams name their own people."""
     policies: SitePolicies = SitePolicies()

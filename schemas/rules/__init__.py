@@ -37,6 +37,7 @@ from schemas.rules import (
     object_cache,
     object_cache_endpoints,
     object_cache_server,
+    patches,
     policies,
     pools,
     remediation,
@@ -61,7 +62,7 @@ MODULES = (
     nvlink, sharing, schedulers, rollouts, kubelet, kubelet_managers, host_settings, firmware,
     network_devices, teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
-    policies, secrets, extra, cni,
+    policies, secrets, extra, cni, patches,
 )  # fmt: skip
 """Where the rules are, in the order in which they run. A rule is a public function of such a module
 that takes a site, or a zone or a pool in it, and nothing else."""

@@ -21,6 +21,7 @@ from schemas.rules.scope import InPool
 from schemas.rules.texts import say
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
+MARKS: dict[str, str] = _TAKEN["marks"]
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
 _BOOLEANS = dict.fromkeys(("no", "n", "false", "f", "off"), "0")
 _BOOLEANS |= dict.fromkeys(("yes", "y", "true", "t", "on"), "1")
@@ -41,8 +42,8 @@ def host_file_content(site: Site) -> Iterator[Finding]:
 
 
 def _faults(file: HostFile, text: str, place: Path) -> Iterator[Finding]:
-    for mark in (each for each in _TAKEN["marks"] if each in text):
-        yield say("host-file-mark", place, file, mark, _TAKEN["marks"][mark])
+    for mark in (each for each in MARKS if each in text):
+        yield say("host-file-mark", place, file, mark, MARKS[mark])
     for name in list(secret_names(text))[:1]:
         yield say("host-file-secret", place, file, name)
     if len(text) > MAX_FILE_CHARACTERS:
@@ -70,7 +71,7 @@ def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterat
         if name in seen and name.startswith("/"):  # the kernel reads arguments in their order
             yield say("host-setting-twice", at, name)
         seen.add(name)
-        why = _owner(name) if name.startswith("/") else _argument_owner(name, taken)
+        why = file_owner(name) if name.startswith("/") else _argument_owner(name, taken)
         if why:
             yield say("host-setting-taken", at, name, why)
     for field in ("before_join", "after_join"):
@@ -79,7 +80,7 @@ def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterat
                 yield say("host-command-unfit", (*place, field, number), fault)
 
 
-def _owner(name: str) -> str:
+def file_owner(name: str) -> str:
     """Who writes a file; empty where nobody does."""
     starts = ((start, start if start[-1] in "-_" else f"{start}/") for start in _TAKEN["paths"])
     fit = (whole for whole, start in starts if name == whole or name.startswith(start))
@@ -101,7 +102,7 @@ def _argument_owner(argument: str, taken: dict[str, str]) -> str:
 def _line_fault(line: str) -> str:
     """What a line would do to the script that it is a part of; empty where nothing."""
     if mark := next((each for each in _TAKEN["marks"] if each in line), ""):
-        return f"the line has {mark}: {_TAKEN['marks'][mark]}"
+        return f"the line has {mark}: {MARKS[mark]}"
     try:
         shlex.split(line, comments=True)
     except ValueError:

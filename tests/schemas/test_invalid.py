@@ -24,6 +24,10 @@ NOT_BY_FILES = {
     Code.IMAGE_ARCHITECTURE: "what objects lead to; tests/components/machines/test_network_data.py",
     Code.THIRD_PARTY_DANGER: "what objects lead to; tests/policies/test_third_party.py",
     Code.EXCEPTION_EXPIRED: "what the day leads to; tests/policies/test_check.py",
+    Code.PATCH_UNUSED: "what objects lead to; tests/components/making/test_patches.py",
+    Code.PATCH_FAILED: "what objects lead to; tests/components/making/test_patches.py",
+    Code.PATCH_REFUSED: "what objects lead to; tests/components/making/test_patches.py",
+    Code.PATCH_EXPIRED: "what the day leads to; tests/components/making/test_patches.py",
 }
 """Codes that no file below sites/ can have, each with the reason."""
 

@@ -1,0 +1,181 @@
+"""Objects with a site's patches, before the names of templates follow from their content.
+
+Components know nothing of it. A template is named by a hash of its spec, so a patched one gets the
+name of what it now says, and what refers to it refers to the new name: Cluster API replaces
+machines, and the preview sees it. Rows of patches.toml say what no patch may change: what rules and
+the preview take from the site file would no longer be true.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path as FilePath
+from typing import Any, NamedTuple
+
+from components.making.json_patch import PatchError, Selected, apply_operation, tokens
+from components.making.manifest import ARGO_OPTIONS, FLUX_GUARD, Json, Manifest, hash_name
+from schemas.facts.site import Site
+from schemas.kubernetes.node_labels import is_own
+from schemas.model.codes import Code
+from schemas.model.patches import Patch
+from schemas.rules.texts import advise
+
+_ROWS: list[dict[str, Any]] = tomllib.loads(
+    FilePath(__file__).with_suffix(".toml").read_text("utf-8")
+)["refused"]
+_GUARDS = {ARGO_OPTIONS, *FLUX_GUARD, "app.kubernetes.io/managed-by"}
+
+
+class PatchFault(NamedTuple):
+    """A fault of a patch: its path in the site file, what is wrong, and what to write."""
+
+    path: tuple[str | int, ...]
+    code: Code
+    message: str
+    fix: str
+
+
+class Patched(NamedTuple):
+    """The objects of a component with all patches that they take, and the faults of the others."""
+
+    manifests: list[Manifest]
+    faults: list[PatchFault]
+
+
+def patches_of(site: Site, component: str) -> list[tuple[int, Patch]]:
+    """The patches of a component's objects with their numbers; none of parts without a file."""
+    found: Sequence[Patch] = getattr(site.file, "patches", ())
+    return [(n, each) for n, each in enumerate(found) if each.component == component]
+
+
+def patched(site: Site, component: str, manifests: list[Manifest]) -> Patched:
+    """The objects with a site's patches; those of a site without any are the very same."""
+    faults: list[PatchFault] = []
+    found = list(manifests)
+    patches = patches_of(site, component)
+    for number, patch in patches:
+        place = ("patches", number)
+        hits = [n for n, each in enumerate(found) if fnmatchcase(each.name, patch.object)]
+        if not hits:
+            known = [each.name for each in manifests]
+            fix = advise(patch.object, known, f"names of {component}: {', '.join(known[:8])}")
+            message = f"{component} makes no object {patch.object}"
+            faults.append(PatchFault((*place, "object"), Code.PATCH_UNUSED, message, fix))
+        results = [_apply(component, found[n], patch, place) for n in hits]
+        wrong = [each for each in results if isinstance(each, PatchFault)]
+        faults += wrong[:1]
+        for n, result in zip(hits, results, strict=True):
+            if isinstance(result, Manifest) and not wrong:
+                found[n] = result
+    return Patched(_named_anew(manifests, found) if patches else found, faults)
+
+
+def _apply(
+    component: str, manifest: Manifest, patch: Patch, place: tuple[str | int, ...]
+) -> Manifest | PatchFault:
+    """An object after a patch, or the first fault of it."""
+    body = manifest.body
+    for number, operation in enumerate(patch.operations):
+        at = (*place, "operations", number, "path")
+        try:
+            after = apply_operation(body, operation)
+        except PatchError as error:
+            message = f"{manifest.title} cannot take {operation.op} {operation.path}: {error}"
+            return PatchFault(at, Code.PATCH_FAILED, message, error.fix)
+        looks = operation.op == "test"
+        if not looks and (row := _refusal(component, manifest, operation.path, (body, after))):
+            message = f"{operation.path} of {manifest.title} is not for a patch: {row['why']}"
+            return PatchFault(at, Code.PATCH_REFUSED, message, row["instead"])
+        body = after
+    if body == manifest.body:
+        fix = "remove the patch; the object is that way without it"
+        message = f"it changes nothing of {manifest.title}"
+        return PatchFault(place, Code.PATCH_UNUSED, message, fix)
+    return manifest._replace(body=body)
+
+
+def _refusal(
+    component: str, manifest: Manifest, path: str, change: tuple[Json, Json]
+) -> dict[str, Any] | None:
+    """The row that an operation breaks; None where it may be done."""
+    before, after = change
+    steps = tokens(path)
+    for row in _ROWS:
+        mine = any(fnmatchcase(manifest.kind, each) for each in row["kinds"])
+        if component not in row.get("components", [component]) or component in row.get("but", ()):
+            mine = False
+        if not mine:
+            continue
+        starts = [tokens(each) for each in row.get("only", ())]
+        if "only" in row and all(each != steps[: len(each)] for each in starts):
+            return row
+        pairs = ([*_at(side, tokens(each))] for each in row.get("paths", ()) for side in change)
+        if any(one != other for one, other in zip(pairs, pairs, strict=True)):
+            return row
+    if [*_own(before)] != [*_own(after)]:
+        why = "rules, selectors and guards of Foresite know objects by it"
+        return {"why": why, "instead": "leave it out"}
+    ignored = [tokens(f"/{each.replace('.', '/')}") for each in manifest.ignore]
+    if any([*_at(before, each)] != [*_at(after, each)] for each in ignored):
+        return {"why": "a controller owns the field", "instead": "leave it out"}
+    return None
+
+
+def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
+    """The values at a path, in which ``*`` stands for any step or text."""
+    if not path:
+        yield value
+        return
+    token, *rest = path
+    items: list[tuple[Any, Any]] = []
+    if isinstance(value, dict):
+        items = [*value.items()]
+    elif isinstance(value, list):
+        items = [*enumerate(value)]
+    for key, item in items:
+        if isinstance(token, Selected):
+            fits = isinstance(item, dict) and fnmatchcase(str(item.get(token.field)), token.value)
+        else:
+            fits = fnmatchcase(str(key), token)
+        if fits:
+            yield from _at(item, rest)
+
+
+def _own(value: Any) -> Iterator[str]:
+    """Keys of Foresite's domain and of guards with their values, wherever they are; sorted keys
+    keep a list's order out of it."""
+    if isinstance(value, dict):
+        for key in sorted(value, key=str):
+            if is_own(str(key)) or key in _GUARDS or str(key).startswith("pulumi.com/"):
+                yield json.dumps([key, value[key]], sort_keys=True)
+            yield from _own(value[key])
+    elif isinstance(value, list):
+        for each in value:
+            yield from _own(each)
+
+
+def _named_anew(made: Sequence[Manifest], found: Sequence[Manifest]) -> list[Manifest]:
+    """The objects, those that are named by their content under the name of what they now say.
+
+    What refers to a template comes after it.
+    """
+    names: dict[str, str] = {}
+    result = []
+    for old, new in zip(made, found, strict=True):
+        body = _renamed(new.body, names) if names else new.body
+        name, spec = old.key[3], old.body.get("spec")
+        prefix = name.rpartition("-")[0]
+        if spec is not None and body["spec"] != spec and hash_name(prefix, spec) == name:
+            names[name] = hash_name(prefix, body["spec"])
+            body = {**body, "metadata": {**body["metadata"], "name": names[name]}}
+        result.append(new._replace(body=body))
+    return result
+
+
+def _renamed(value: Any, names: dict[str, str]) -> Any:
+    if isinstance(value, dict):
+        return {key: _renamed(each, names) for key, each in value.items()}
+    if isinstance(value, list):
+        return [_renamed(each, names) for each in value]
+    return names.get(value, value) if isinstance(value, str) else value
