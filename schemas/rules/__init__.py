@@ -6,65 +6,19 @@ those between sites.
 """
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from types import FunctionType
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.rules import (
-    accelerators,
-    accelerators_programs,
-    accelerators_requests,
-    access,
-    addresses,
-    cni,
-    control_plane,
-    data_disks,
-    extra,
-    files,
-    firmware,
-    host_addresses,
-    host_networks,
-    host_settings,
-    hosts,
-    identity,
-    kubelet,
-    kubelet_managers,
-    monitoring,
-    namespaces,
-    network_devices,
-    networks,
-    nvlink,
-    object_cache,
-    object_cache_endpoints,
-    object_cache_server,
-    patches,
-    policies,
-    pools,
-    remediation,
-    remediation_detector,
-    remediation_repairs,
-    rollouts,
-    schedulers,
-    secrets,
-    sharing,
-    teams,
-    teams_quotas,
-    versions,
-)
 from schemas.rules.finding import Finding, HostCell, TextPlace, attempt
 from schemas.rules.scope import InPool, InZone
 from schemas.rules.sites import Footprint, clashes, footprint
 
 __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes", "footprint"]
-MODULES = (
-    identity, data_disks, networks, addresses, hosts, host_networks, host_addresses, pools,
-    versions, files, control_plane, accelerators, accelerators_programs, accelerators_requests,
-    nvlink, sharing, schedulers, rollouts, kubelet, kubelet_managers, host_settings, firmware,
-    network_devices, teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
-    object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
-    policies, secrets, extra, cni, patches,
-)  # fmt: skip
-"""Where the rules are, in the order in which they run. A rule is a public function of such a module
+MODULES = tuple(import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__))
+"""Where the rules are: every module of this package. A rule is a public function of such a module
 that takes a site, or a zone or a pool in it, and nothing else."""
 Rule = Callable[[Any], Iterator[Finding]]
 
