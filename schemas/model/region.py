@@ -30,6 +30,7 @@ _SECTIONS = {
     "secrets": "",
     "access": "",
     "extra": "",
+    "components": "",
 }
 KEYS: tuple[Key, ...] = tuple(
     (section, name) if name else (section,)

@@ -29,6 +29,7 @@ from schemas.model.kubelet import Kubelet
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
+from schemas.model.own_components import Components
 from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
@@ -236,6 +237,8 @@ class SiteFile(Model):
     """Stores of External Secrets for the site's Secrets; without it, you make the Secrets."""
     extra: Annotated[list[Extra], Field(max_length=100)] = []
     """Manifests and charts that a team brings."""
+    components: Components = Components()  # type: ignore[valid-type]  # made of what is installed
+    """Components of one's own, by name, each with its settings."""
     access: Access | None = None
     """Staff who run or watch the site's cluster; teams name their own people."""
     policies: SitePolicies = SitePolicies()

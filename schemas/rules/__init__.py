@@ -36,6 +36,7 @@ from schemas.rules import (
     object_cache,
     object_cache_endpoints,
     object_cache_server,
+    own_components,
     policies,
     pools,
     remediation,
@@ -59,7 +60,7 @@ MODULES = (
     schedulers, rollouts, kubelet, kubelet_managers, host_settings, firmware, network_devices,
     teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
-    policies, secrets, extra, cni,
+    policies, secrets, own_components, extra, cni,
 )  # fmt: skip
 """Where the rules are, in the order in which they run. A rule is a public function of such a module
 that takes a site, or a zone or a pool in it, and nothing else."""
