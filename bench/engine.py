@@ -20,10 +20,10 @@ from pathlib import Path
 from bench.fleet import ROOT
 from bench.offline import OUT
 from bench.page import write_results
-from bench.trial import count, expect, kill, manifests_of, server
 from components.making.manifest import Json, Target
 from schemas.facts.site import Site
 from schemas.load import load_site
+from tests.kit.trial import count, expect, kill, manifests_of, server
 from tools.toolchain import environment, locate
 
 PLAIN = ROOT / "bench" / "plain"

@@ -1,7 +1,7 @@
 """An API server of one's own for trying and testing: real etcd, real kube-apiserver, loopback only.
 
 Owns the two processes, their secrets, a kubeconfig and a small client. It runs no controllers:
-objects are stored and checked, and nothing acts on them. controlplane.twin adds what acts.
+objects are stored and checked, and nothing acts on them.
 """
 
 from controlplane.access import Access

@@ -27,7 +27,9 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.making.manifest import Json, Manifest
+from components.making.told import Told
 
+TOLD = Told(__file__)
 KUBELET = "Kubernetes 1.34, pkg/kubelet"
 REFRESHED = f"{KUBELET}/pod_workers.go, {KUBELET}/util/manager/watch_based_manager.go"
 FIXED_THERE = f"{KUBELET}/kubelet_pods.go (makeMounts, makeEnvironmentVariables)"
@@ -147,15 +149,9 @@ def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
 def _late(change: ObjectChange, field: Field, mine: list[Reader], fixed: bool) -> Effect:
     who = ", ".join(each.manifest.title for each in mine)
     if fixed:
-        why = (
-            f"pods of {who} read it by environment or subPath: none restarts now, and they keep "
-            "the old content until something else restarts them"
-        )
+        why = TOLD.say("by_environment", who=who)
         return effect(change, field, Impact.NONE, why, FIXED_THERE)
-    why = (
-        f"pods of {who} get the new content within about two minutes, and none restarts; whether "
-        "their programs read it again before they restart is not known"
-    )
+    why = TOLD.say("in_place", who=who)
     return effect(change, field, Impact.NONE, why, REFRESHED)
 
 

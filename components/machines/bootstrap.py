@@ -40,21 +40,16 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
     """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
     boot, settings = site.first_boot(pool), site.host_settings(pool)
     late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": after_join(settings)}
-    return {
-        "files": [*files(site, pool), *setting_files(settings, site.texts)],
-        "ntp": {"enabled": True, "servers": list(boot.ntp)},
-        "users": [
-            {
-                "name": boot.ssh.user,
-                "sudo": "ALL=(ALL) NOPASSWD:ALL",
-                "shell": "/bin/bash",
-                "lockPassword": True,
-                "sshAuthorizedKeys": list(boot.ssh.keys),
-            }
-        ],
-        "preKubeadmCommands": [*commands(site, pool), *before_join(settings)],
-        **{key: found for key, found in late.items() if found},
-    }
+    (found,) = filled(
+        Path(__file__).with_suffix(".yaml"),
+        files=[*files(site, pool), *setting_files(settings, site.texts)],
+        ntp=list(boot.ntp),
+        user=boot.ssh.user,
+        keys=list(boot.ssh.keys),
+        commands=[*commands(site, pool), *before_join(settings)],
+        late={key: commands for key, commands in late.items() if commands},
+    )
+    return found
 
 
 def registration(site: Site, pool: Pool) -> Json:

@@ -7,12 +7,7 @@ vain request would block the health check of the others (CAPM3 1.13, metal3remed
 
 from pathlib import Path
 
-from components.machines.names import (
-    CLUSTER_LABEL,
-    CONTROL_PLANE_LABEL,
-    INFRASTRUCTURE_API,
-    metadata,
-)
+from components.machines.names import CLUSTER_LABEL, CONTROL_PLANE_LABEL, metadata
 from components.making.manifest import Json, Manifest
 from components.making.template import filled
 from schemas.facts.site import Site
@@ -44,11 +39,9 @@ def health_check(site: Site, pool: Pool) -> Manifest:
         "triggerIf": {"unhealthyLessThanOrEqualTo": 1 if control_plane else max(1, share)}
     }
     if check.remedy is Remedy.REBOOT:
-        remediation["templateRef"] = {
-            "apiVersion": INFRASTRUCTURE_API,
-            "kind": "Metal3RemediationTemplate",
-            "name": pool.name,
-        }
+        template = remediation_template(site, pool).body
+        remediation["templateRef"] = {key: template[key] for key in ("apiVersion", "kind")}
+        remediation["templateRef"]["name"] = pool.name
     (body,) = filled(
         Path(__file__).with_suffix(".yaml"),
         metadata=metadata(site, pool.name, **{CLUSTER_LABEL: site.name}),
@@ -73,15 +66,10 @@ def startup_timeout(site: Site, pool: Pool) -> int:
 def remediation_template(site: Site, pool: Pool) -> Manifest:
     """How often a pool's hosts are power-cycled, and how long each time may take."""
     check = pool.health_check
-    strategy = {
-        "type": "Reboot",
-        "retryLimit": check.reboot_retries,
-        "timeoutSeconds": check.reboot_timeout_seconds,
-    }
-    body = {
-        "apiVersion": INFRASTRUCTURE_API,
-        "kind": "Metal3RemediationTemplate",
-        "metadata": metadata(site, pool.name),
-        "spec": {"template": {"spec": {"strategy": strategy}}},
-    }
+    (body,) = filled(
+        Path(__file__).with_name("remediation_template.yaml"),
+        metadata=metadata(site, pool.name),
+        retries=check.reboot_retries,
+        timeout=check.reboot_timeout_seconds,
+    )
     return Manifest(f"Metal3RemediationTemplate/{pool.name}", body)

@@ -16,8 +16,10 @@ from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
 from components.machines.installation import AT_ONCE
 from components.making.manifest import Json, Manifest
+from components.making.told import Told
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, missing, waves
 
+TOLD = Told(__file__)
 _MACHINES = (kinds.DEPLOYMENT, kinds.CONTROL_PLANE)
 """Kinds whose objects make machines."""
 
@@ -141,23 +143,14 @@ def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[s
     if hosts < spec["replicas"]:
         yield f"{spec['replicas']} machines are wanted, and the pool has {hosts} hosts"
     elif hosts - taken < spec["replicas"]:
-        yield (
-            f"{spec['replicas']} machines are wanted, and of its {hosts} hosts {taken} came from a "
-            "pool that keeps their machines"
-        )
+        yield TOLD.say("kept", wanted=spec["replicas"], hosts=hosts, taken=taken)
     control = control_plane(site.side)
     if not group.control_plane and control is not None:
         mine, its = spec["template"]["spec"].get("version"), control.body["spec"]["version"]
         if mine and parse_version(mine)[:2] != parse_version(its)[:2]:
-            yield (
-                f"its machines are to run {mine} and the control plane {its}: Cluster API deletes "
-                "machines and makes none of another minor version (preflight checks of MachineSets)"
-            )
+            yield TOLD.say("versions", mine=mine, its=its)
     if 0 < pace.startup_seconds < 60 * pace.install_minutes:
-        yield (
-            f"the health check gives a machine {pace.startup_seconds} s to start and a re-image "
-            f"takes {pace.install_minutes} minutes: each new machine is deleted while it installs"
-        )
+        yield TOLD.say("too_short", startup=pace.startup_seconds, install=pace.install_minutes)
 
 
 def _moved_hosts(site: SiteChange, group: Group) -> int:

@@ -32,9 +32,11 @@ from components.effects.vocabulary import (
 )
 from components.making.brought import logical_name
 from components.making.manifest import Json, Manifest, Target
+from components.making.told import Told
 from components.pod_network.objects import COMPONENT
 from schemas.kubernetes.manifests import read_manifests
 
+TOLD = Told(__file__)
 CONTROLLER = "Cluster API 1.13, internal/controllers/clusterresourceset"
 CONFLICT = "pulumi-kubernetes 4.25.0, provider/pkg/await/await.go; KEP-555 (server-side apply)"
 Objects = dict[Name, Manifest]
@@ -155,10 +157,7 @@ def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects
         return
     found = list(_over(site, change, field.path, *sides))
     if not found:
-        why = (
-            "only the form of the text differs; what was changed by hand in the cluster is set "
-            "back, though, and its pods restart"
-        )
+        why = TOLD.say("form")
         found = [effect(change, field, Impact.NONE, why, MERGED)]
     yield from found
 
@@ -229,10 +228,7 @@ def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Effects
     found = list(_every(inner, inner.changes[change.name]))
     why = "Cluster API applied it before: it is taken over, with labels and annotations added"
     if found:
-        why = (
-            "Cluster API applied it before, with other values: `pulumi up` stops where a value "
-            "belongs to Cluster API, so take it over first and change it afterwards"
-        )
+        why = TOLD.say("taken_over")
     yield effect(change, None, Impact.NONE, why, CONFLICT)
     yield from _as_effects_of(change, (), found)
 

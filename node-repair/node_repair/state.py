@@ -53,11 +53,9 @@ class Node:
     @classmethod
     def of(cls, body: Json) -> Self:
         """The node of an object."""
-        metadata, spec, labels = (
-            body["metadata"],
-            part(body, "spec"),
-            part(body, "metadata", "labels"),
-        )
+        metadata, spec = body["metadata"], part(body, "spec")
+        labels = part(metadata, "labels")
+        seen = {text(each, "type"): each for each in listed(part(body, "status"), "conditions")}
         return cls(
             name=metadata["name"],
             version=text(metadata, "resourceVersion"),
@@ -69,14 +67,8 @@ class Node:
             kubelet=text(part(body, "status", "nodeInfo"), "kubeletVersion"),
             notes=part(metadata, "annotations"),
             taints=tuple(listed(spec, "taints")),
-            conditions={
-                text(each, "type"): text(each, "status")
-                for each in listed(part(body, "status"), "conditions")
-            },
-            messages={
-                text(each, "type"): text(each, "message")
-                for each in listed(part(body, "status"), "conditions")
-            },
+            conditions={name: text(each, "status") for name, each in seen.items()},
+            messages={name: text(each, "message") for name, each in seen.items()},
         )
 
     def has_taint(self, key: str) -> bool:

@@ -10,7 +10,7 @@ from functools import cache
 from operator import itemgetter
 
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
-from schemas.model.accelerators import AcceleratorModel
+from schemas.model.accelerators import AcceleratorModel, ComputeDomains
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import Arch, HardwareProfile
 from schemas.model.host_settings import HostSettings
@@ -156,6 +156,15 @@ class Site:
         """The models that the site has, in the order of its pools."""
         found = (self.model(pool) for pool in self.file.pools)
         return tuple(dict.fromkeys(model for model in found if model))
+
+    def nvlink_pools(self) -> tuple[Pool, ...]:
+        """The pools of which each rack is an NVLink domain, in the order of the file."""
+        known = (pool for pool in self.file.pools if pool.hardware in self.hardware)
+        return tuple(pool for pool in known if self.profile(pool).nvlink_domain)
+
+    def compute_domains(self) -> ComputeDomains | None:
+        """The settings of ComputeDomains; None where the site has none."""
+        return self.file.accelerators.compute_domains if self.file.accelerators else None
 
     def resource(self, model: str) -> str:
         """The resource that researchers request: the site's prefix and its name for a model."""

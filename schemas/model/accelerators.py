@@ -200,6 +200,18 @@ class GpuOperator(Model):
     upgrade."""
 
 
+class ComputeDomains(Model):
+    """ComputeDomains: jobs over several hosts of an NVLink domain share their GPUs' memory (IMEX).
+
+    Foresite runs NVIDIA's DRA driver for that alone: GPUs stay with their device plugin.
+    """
+
+    namespace: DnsLabel = "nvidia-dra"
+    """Namespace of the driver; Foresite makes it."""
+    image: ImageReference | None = None
+    """Image of the driver; default: the release's."""
+
+
 class AcceleratorSettings(Model):
     """How researchers ask for the site's accelerators, and what serves them."""
 
@@ -211,5 +223,7 @@ class AcceleratorSettings(Model):
     """The mechanism that turns such a resource into a device."""
     gpu_operator: GpuOperator | None = None
     """NVIDIA's GPU operator, where it serves the NVIDIA models instead of plain device plugins."""
+    compute_domains: ComputeDomains | None = None
+    """ComputeDomains on the pools whose NVLink domain is a rack; default: none."""
     models: dict[DnsLabel, AcceleratorModel] = {}
     """Models of this site, besides the catalogue's."""

@@ -51,6 +51,13 @@ class Arch(StrEnum):
     """64-bit Arm, such as NVIDIA Grace."""
 
 
+class NvlinkDomain(StrEnum):
+    """The hosts whose accelerators are one NVLink domain, beyond a host's own."""
+
+    RACK = "rack"
+    """The hosts of a rack of the host list, as in an NVL72."""
+
+
 class Bmc(Model):
     """The baseboard management controller of a profile."""
 
@@ -172,6 +179,8 @@ class HardwareProfile(Model):
     """Architecture of its processors."""
     accelerators: Accelerators | None = None
     """The accelerators of one host; leave out where it has none."""
+    nvlink_domain: NvlinkDomain | None = Field(default=None, strict=False)
+    """The hosts whose accelerators share NVLink; leave out where no host shares it with another."""
     bmc: Bmc = Bmc()
     """Access to its BMC."""
     numa_nodes: Annotated[int, Field(ge=1, le=256)] | None = None

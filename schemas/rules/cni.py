@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
-from schemas.model.codes import Code
 from schemas.rules.finding import Finding, TextPlace
+from schemas.rules.texts import say
 
 Json = dict[str, Any]
 _ENDPOINT = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
@@ -35,25 +35,17 @@ def known_pod_network(site: Site) -> Iterator[Finding]:
     cluster = site.file.cluster
     for each in _networks(site):
         if each.ranges and set(each.ranges) != {cluster.pods}:
-            message = f"{each.name} gives pods addresses of {', '.join(each.ranges)}"
-            fix = f"render it with {cluster.pods}, the pods of the site file"
-            yield Finding(Code.POD_NETWORK_UNFIT, each.at, message, fix)
+            yield say("pod-network-other-range", each.at, each, ", ".join(each.ranges), cluster)
         if each.replaces == cluster.kube_proxy:
             both = "and kube-proxy would both answer" if each.replaces else "does not answer"
             value = "false" if each.replaces else "true"
-            message = f"{each.name} {both} for the addresses of Services"
-            fix = f"write kube_proxy: {value}, or render {each.name} otherwise"
-            yield Finding(Code.POD_NETWORK_UNFIT, ("cluster", "kube_proxy"), message, fix)
+            yield say("pod-network-kube-proxy", ("cluster", "kube_proxy"), each, both, value)
         right = {(host, str(cluster.port)) for host in (cluster.endpoint, *_LOCAL)}
         if each.replaces and not (each.endpoints and each.endpoints <= right):
             found = ", ".join(":".join(pair) for pair in sorted(each.endpoints)) or "no address"
-            message = f"{each.name} replaces kube-proxy, and reaches the API server at {found}"
-            fix = f"render it with {cluster.endpoint} and port {cluster.port} (k8sServiceHost)"
-            yield Finding(Code.POD_NETWORK_UNFIT, each.at, message, fix)
+            yield say("pod-network-other-endpoint", each.at, each, found, cluster)
         if each.exclusive and any(pool.network_devices.sriov for pool in site.file.pools):
-            message = f"{each.name} removes the files of other CNI plugins, Multus among them"
-            fix = "render it with cni.exclusive=false: the site's SR-IOV devices need Multus"
-            yield Finding(Code.POD_NETWORK_UNFIT, each.at, message, fix)
+            yield say("pod-network-without-multus", each.at, each)
 
 
 def _networks(site: Site) -> Iterator[_Network]:

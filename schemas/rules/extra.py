@@ -14,6 +14,7 @@ from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace
+from schemas.rules.texts import say
 from schemas.rules.until import end_of
 
 HOOK = "helm.sh/hook"
@@ -29,11 +30,10 @@ class _Item(NamedTuple):
     file: Brought
     line: int
 
-    def finding(self, code: Code, message: str, fix: str) -> Finding:
-        """A fault of the object."""
-        metadata = self.body["metadata"]
-        title = f"{self.body['kind']} {metadata['name']}"
-        return Finding(code, _at(self.file, self.line, 1), f"{title} {message}", fix)
+    def say(self, row: str, *values: object) -> Finding:
+        """A fault of the object, whose title is the first value of the row."""
+        title = f"{self.body['kind']} {self.body['metadata']['name']}"
+        return say(row, _at(self.file, self.line, 1), title, *values)
 
 
 def _at(file: Brought, line: int, column: int) -> Path | TextPlace:
@@ -47,8 +47,7 @@ def extra(site: Site) -> Iterator[Finding]:
     names: set[str] = set()
     for place, entry in every_extra(site):
         if entry.name in names:
-            message, fix = f"{entry.name} is brought twice", "give this one another name"
-            yield Finding(Code.DUPLICATE_NAME, (*place, "name"), message, fix)
+            yield say("extra-twice", (*place, "name"), entry)
         names.add(entry.name)
         at = (*place, "name")
         if place[0] != OWN:
@@ -69,9 +68,7 @@ def extra_objects(site: Site) -> Iterator[Finding]:
         for number, rule in enumerate(entry.rules if read else ()):
             if rule.kind not in kinds:
                 at = (*place, "rules", number, "kind")
-                message = f"{entry.name} brings no definition of a kind {rule.kind}"
-                fix = "remove the rule; an owner states effects of the kinds that the entry defines"
-                yield Finding(Code.EXTRA_RULE, at, message, fix)
+                yield say("extra-rule-of-other-kind", at, entry, rule)
 
 
 def _defined(body: Json) -> set[str]:
@@ -100,22 +97,17 @@ def brought_faults(file: Brought) -> list[Finding]:
         return [Finding(Code.FILE_CONTENT, at, str(error), error.fix)]
     if (items := _items(file)) or file.named[0] == OWN:
         return [fault for item in items for fault in _taken(item)]
-    message = f"sites/{file.path} holds no Kubernetes object"
-    fix = "write manifests there, one YAML document each, or remove it"
-    return [Finding(Code.FILE_CONTENT, file.named, message, fix)]
+    return [say("extra-without-object", file.named, file)]
 
 
 def _taken(item: _Item) -> Iterator[Finding]:
     if item.body["kind"] == "Secret":
-        fix = "let someone else make the Secret, refer to it by name, and change what it held"
-        yield item.finding(Code.SECRET_IN_FILE, "is a Secret", fix)
+        yield item.say("extra-secret")
     notes = item.body["metadata"].get("annotations")
     if isinstance(notes, dict) and HOOK in notes:
-        fix = "leave it out; where the chart needs what it does, choose a value that does without"
-        yield item.finding(Code.EXTRA_HOOK, f"is a hook of helm ({notes[HOOK]})", fix)
+        yield item.say("extra-hook", notes[HOOK])
     for key in _own_keys(item.body):
-        message = f"carries {key}, by which rules know what Foresite made"
-        yield item.finding(Code.EXTRA_REACH, message, "leave it out; Foresite adds its own labels")
+        yield item.say("extra-own-label", key)
     if item.body["kind"] == "CustomResourceDefinition":
         yield from _redefined(item.body, item)
 
@@ -142,8 +134,7 @@ def _redefined(body: Json, item: _Item) -> Iterator[Finding]:
     kind = names.get("kind") if isinstance(names, dict) else None
     group = spec.get("group")
     if has_own_rules(str(group), str(kind)):
-        fix = "leave it out of what is brought: docs/prerequisites.md says who installs it"
-        yield item.finding(Code.EXTRA_REACH, f"redefines {kind}, which Foresite makes", fix)
+        yield item.say("extra-redefines", kind)
 
 
 def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Finding]:
@@ -152,17 +143,11 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
     namespace = metadata.get("namespace", "")
     if entry.cluster == "management":
         if namespace != site.name:
-            message = f"is in {namespace or 'no namespace'}, which other sites share"
-            fix = f"write namespace: {site.name}, or leave it out"
-            yield item.finding(Code.EXTRA_REACH, message, fix)
+            yield item.say("extra-other-namespace", namespace or "no namespace", site)
         if is_managed(group) and group != ADDRESSES:
-            message = "makes, changes, restarts or removes hosts, and is not judged as Foresite's"
-            fix = "leave it out; what Foresite makes of the kind is stated in the site file"
-            yield item.finding(Code.EXTRA_REACH, message, fix)
+            yield item.say("extra-manages-hosts")
     elif is_managed(group):
-        message = "is of the management cluster, and would do nothing in the site's own"
-        fix = f"write cluster: management for {entry.name}, and namespace: {site.name}"
-        yield item.finding(Code.EXTRA_REACH, message, fix)
+        yield item.say("extra-other-cluster", entry, site)
 
 
 def _one_origin(
@@ -170,8 +155,7 @@ def _one_origin(
 ) -> Iterator[Finding]:
     if bool(chart) == bool(manifests):
         has = "manifests and a chart" if chart else "neither manifests nor a chart"
-        fix = "write a list of manifests or the folder of a chart, and not both"
-        yield Finding(Code.EXTRA_FILES, at, f"{name} has {has}", fix)
+        yield say("extra-without-one-origin", at, name, has)
 
 
 def _ends(place: Path, entry: Extra) -> Iterator[Finding]:
@@ -188,8 +172,7 @@ def charts(site: Site) -> Iterator[Finding]:
     if network.chart or network.manifests:
         yield from _one_origin("the pod network", network.manifests, network.chart, at)
     else:
-        fix = "add manifests: a file below sites/, or chart: a folder of foresite chart"
-        yield Finding(Code.MISSING_FIELD, at, "manifests is missing", fix)
+        yield say("pod-network-missing", at)
     for number, allowed in enumerate(network.allow):
         yield from end_of(allowed.until, (*at, "allow", number, "until"))
     if network.chart:
@@ -214,11 +197,8 @@ def _chart(site: Site, folder: str, place: Path) -> Iterator[Finding]:
     for name, digest in ((VALUES, lock.values), (RENDERED, lock.rendered)):
         text = site.texts.get(f"{folder}/{name}")
         if text is not None and digest != f"sha256:{hashlib.sha256(text.encode()).hexdigest()}":
-            message = f"sites/{folder}/{name} is not what the lock was written for"
-            fix = f"undo the change, or render again: {again}"
-            yield Finding(Code.CHART_LOCK, place, message, fix)
+            yield say("chart-changed", place, folder, name, again)
     wanted = site.file.cluster.kubernetes.lstrip("v").rsplit(".", 1)[0]
     if lock.kube_version.rsplit(".", 1)[0] != wanted:
-        message = f"it was rendered for Kubernetes {lock.kube_version}, the site has {wanted}"
-        fix = f"render again: {again} --kube-version {site.file.cluster.kubernetes.lstrip('v')}"
-        yield Finding(Code.CHART_LOCK, place, message, fix)
+        version = site.file.cluster.kubernetes.lstrip("v")
+        yield say("chart-for-other-version", place, lock, wanted, again, version)

@@ -21,6 +21,7 @@ from schemas.reading.site_files import MAX_FILES, matching, read
 from schemas.reading.tree import Folder, Refused
 from schemas.rules.extra import brought_faults
 from schemas.rules.finding import Finding, Path, TextPlace, attempt
+from schemas.rules.texts import say
 
 MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
@@ -56,9 +57,7 @@ def site_texts(
             yield path, data.decode("utf-8")
         except UnicodeDecodeError as error:
             line = data.count(b"\n", 0, error.start) + 1
-            message, fix = f"sites/{path} is not UTF-8 text", "save it as UTF-8"
-            at = TextPlace(f"sites/{path}", line, 1, where)
-            findings.append(Finding(Code.FILE_CONTENT, at, message, fix))
+            findings.append(say("file-not-utf8", TextPlace(f"sites/{path}", line, 1, where), path))
 
 
 def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[tuple[str, Path]]:
@@ -66,9 +65,7 @@ def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
     for pattern, where in site_file_references(file):
         paths = matching(folder, pattern)
         if not 0 < len(paths) <= MAX_FILES:
-            message = f"sites/{pattern} names {len(paths)} files"
-            fix = f"name 1 to {MAX_FILES} files"
-            findings.append(Finding(Code.EXTRA_FILES, where, message, fix))
+            findings.append(say("files-too-many", where, pattern, len(paths), MAX_FILES))
         yield from ((path, where) for path in paths[:MAX_FILES])
 
 
@@ -145,12 +142,10 @@ def _certificate(file: str, text: str, place: Path) -> Iterator[Finding]:
     fault = _certificate_fault(text)
     if fault is not None:
         line, message = fault
-        fix = f"write blocks from {_BEGIN} to {_END} alone, as a PEM file has them"
-        yield Finding(Code.FILE_CONTENT, TextPlace(file, line, 1, place), message, fix)
+        at = TextPlace(file, line, 1, place)
+        yield say("certificates-damaged", at, message, _BEGIN, _END)
     elif len(text) > MAX_FILE_CHARACTERS:
-        message = f"{file} has {len(text)} characters, a host's file takes {MAX_FILE_CHARACTERS}"
-        fix = "put the certificates into several files, and name each"
-        yield Finding(Code.FILE_CONTENT, place, message, fix)
+        yield say("certificates-too-long", place, file, len(text), MAX_FILE_CHARACTERS)
 
 
 def _certificate_fault(text: str) -> tuple[int, str] | None:
@@ -209,9 +204,7 @@ def _twice(file: str, text: str) -> Iterator[Finding]:
         metadata = item["metadata"]
         key = (item["apiVersion"], item["kind"], metadata.get("namespace"), metadata["name"])
         if key in seen:
-            message = f"{file} has two objects {item['kind']} {metadata['name']}"
-            fix = "remove one of them, or give it another name"
-            yield Finding(Code.DUPLICATE_NAME, MANIFESTS, message, fix)
+            yield say("manifest-twice", MANIFESTS, file, item["kind"], metadata["name"])
         seen.add(key)
 
 
@@ -222,16 +215,12 @@ def _other_network(site: Site, file: str, text: str) -> Iterator[Finding]:
         if match.re is _NETWORK6:
             name, pods = "pods6", cluster.pods6 or "none"
         if match[1] != pods:
-            message = f"the pod network is {match[1]} here and {pods} in the site file"
-            fix = f"write {pods}, or {name}: {match[1]} in the site file"
             line = text.count("\n", 0, match.start(1)) + 1
             column = match.start(1) - text.rfind("\n", 0, match.start(1))
             at = TextPlace(file, line, column, MANIFESTS)
-            yield Finding(Code.FILE_CONTENT, at, message, fix)
+            yield say("flannel-other-network", at, match[1], pods, name)
     if cluster.pods6 and _NETWORK.search(text) and not _NETWORK6.search(text):
-        message = f"{file} gives pods no IPv6 address, and cluster.pods6 has a network for them"
-        fix = f'add "EnableIPv6": true, "IPv6Network": "{cluster.pods6}" beside "Network"'
-        yield Finding(Code.FILE_CONTENT, MANIFESTS, message, fix)
+        yield say("flannel-without-ipv6", MANIFESTS, file, cluster.pods6)
 
 
 def _resource_set(file: str, text: str) -> Iterator[Finding]:
@@ -239,14 +228,8 @@ def _resource_set(file: str, text: str) -> Iterator[Finding]:
     for item, line in read_objects(text) if len(text) > MAX_MANIFEST_BYTES // 4 else ():
         size = len(json.dumps(item, ensure_ascii=False).encode())
         if size > MAX_MANIFEST_BYTES:
-            title = f"{item['kind']} {item['metadata']['name']}"
-            message = f"{title} has {size} bytes, a ConfigMap takes {MAX_MANIFEST_BYTES}"
-            fix = "leave out what the site does not need, or write install: direct"
-            at = TextPlace(file, line, 1, MANIFESTS)
-            yield Finding(Code.FILE_CONTENT, at, message, fix)
+            at, named = TextPlace(file, line, 1, MANIFESTS), item["metadata"]["name"]
+            yield say("manifest-too-large", at, item["kind"], named, size, MAX_MANIFEST_BYTES)
     for document, line in read_documents(text):
         if document.get("kind") == "List":
-            message = "Cluster API does not take the List that starts here apart"
-            fix = "write each of its items as a document of its own, or install: direct"
-            at = TextPlace(file, line, 1, MANIFESTS)
-            yield Finding(Code.FILE_CONTENT, at, message, fix)
+            yield say("manifest-list", TextPlace(file, line, 1, MANIFESTS))

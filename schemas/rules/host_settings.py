@@ -14,11 +14,11 @@ from pathlib import Path as FilePath
 from schemas.facts.host_networks import is_dual
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
-from schemas.model.codes import Code
 from schemas.model.host_settings import HostFile, HostSettings
 from schemas.rules.files import MAX_FILE_CHARACTERS, host_files
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 _TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
@@ -32,28 +32,23 @@ def host_file_content(site: Site) -> Iterator[Finding]:
     """Each file of hosts has one content, which is no template and holds no secret."""
     for each, place in host_files(site.file):
         if (each.content is None) is (each.source is None):
-            message = f"{each.path} has " + ("no content" if each.content is None else "two")
-            fix = "write either content, or source"
-            yield Finding(Code.INVALID_VALUE, place, message, fix)
+            has = "no content" if each.content is None else "two"
+            yield say("host-file-without-one-content", place, each, has)
             continue
         text = site.texts.get(each.source) if each.source else each.content
-        for code, message, fix in _faults(each, (text or "").replace("\r\n", "\n")):
-            yield Finding(code, (*place, "source" if each.source else "content"), message, fix)
+        at = (*place, "source" if each.source else "content")
+        yield from _faults(each, (text or "").replace("\r\n", "\n"), at)
 
 
-def _faults(file: HostFile, text: str) -> Iterator[tuple[Code, str, str]]:
-    fix = "put the file into the OS image"
+def _faults(file: HostFile, text: str, place: Path) -> Iterator[Finding]:
     for mark in (each for each in _TAKEN["marks"] if each in text):
-        yield Code.TEMPLATE_MARK, f"{file.path} has {mark}: {_TAKEN['marks'][mark]}", fix
+        yield say("host-file-mark", place, file, mark, _TAKEN["marks"][mark])
     for name in list(secret_names(text))[:1]:
-        message = f"{file.path} sets {name}, which looks like a secret"
-        advice = "remove it and change it, and let pods mount a Secret"
-        yield Code.SECRET_IN_FILE, message, advice
+        yield say("host-file-secret", place, file, name)
     if len(text) > MAX_FILE_CHARACTERS:
-        message = f"{file.path} has {len(text)} characters, and may have {MAX_FILE_CHARACTERS}"
-        yield Code.FILE_CONTENT, message, fix
+        yield say("host-file-too-long", place, file, len(text), MAX_FILE_CHARACTERS)
     if any(ord(sign) < 32 and sign not in "\n\t" for sign in text):
-        yield Code.FILE_CONTENT, f"{file.path} is no plain text", fix
+        yield say("host-file-not-text", place, file)
 
 
 def host_lists(site: Site) -> Iterator[Finding]:
@@ -73,17 +68,15 @@ def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterat
     seen: set[str] = set()
     for name, at in (*paths, *kernel):
         if name in seen and name.startswith("/"):  # the kernel reads arguments in their order
-            yield Finding(Code.DUPLICATE_NAME, at, f"{name} stands twice", "remove one of them")
+            yield say("host-setting-twice", at, name)
         seen.add(name)
         why = _owner(name) if name.startswith("/") else _argument_owner(name, taken)
         if why:
-            message = f"{name} is not for a site to say: {why}"
-            yield Finding(Code.RESERVED_NAME, at, message, "remove it, or write another")
+            yield say("host-setting-taken", at, name, why)
     for field in ("before_join", "after_join"):
         for number, line in enumerate(getattr(settings, field)):
             if fault := _line_fault(line):
-                fix = "write a line that is whole, or put a program into the OS image"
-                yield Finding(Code.HOST_COMMAND, (*place, field, number), fault, fix)
+                yield say("host-command-unfit", (*place, field, number), fault)
 
 
 def _owner(name: str) -> str:
@@ -131,14 +124,10 @@ def host_sysctls(at: InPool) -> Iterator[Finding]:
     for key, value in sysctls.items():
         place = (*own, "sysctls", key)
         if key in wanted and str(value) != str(wanted[key]):
-            message = f"{key} has to be {wanted[key]}"
-            yield Finding(Code.INVALID_VALUE, place, message, f"write {wanted[key]}")
+            yield say("sysctl-needed", place, key, wanted[key])
         if key in others:
-            message = f"{key} is set by {others[key]}"
-            yield Finding(Code.RESERVED_NAME, place, message, "remove it", key=True)
+            yield say("sysctl-taken", place, key, others[key])
     missing = sorted(KUBELET_SYSCTLS.keys() - sysctls.keys()) if strict else []
     if missing:
         said = ", ".join(f"{key}: {KUBELET_SYSCTLS[key]}" for key in missing)
-        message = "the kubelet changes no kernel setting, and stops at those that it needs"
-        where = at.kubelet_path("protect_kernel_defaults")
-        yield Finding(Code.KUBELET_REFUSES, where, message, f"add host_settings.sysctls: {said}")
+        yield say("sysctls-missing", at.kubelet_path("protect_kernel_defaults"), said)

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from schemas.kubernetes import node_labels
 from schemas.kubernetes.quantities import amount
-from schemas.model.codes import Code
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 PROCESSES, MAX_PROCESSES = 2**13, 2**22
 """Processes and threads that Linux allows in a GiB of memory (threads-max), and that systemd allows
@@ -20,15 +20,10 @@ def images(at: InPool) -> Iterator[Finding]:
     low, high = kubelet.image_gc_low_percent, kubelet.image_gc_high_percent
     if low < high:
         return
-    message = f"image_gc_low_percent: {low} is not below image_gc_high_percent: {high}"
-    settings: Path = at.kubelet_path()
+    field, fix = "image_gc_high_percent", f"{min(85, low + 10)}, or image_gc_low_percent below it"
     if "image_gc_low_percent" in kubelet.model_fields_set and high > 1:
-        place = (*settings, "image_gc_low_percent")
-        yield Finding(Code.KUBELET_EVICTION, place, message, f"write {max(1, high - 10)}")
-    else:
-        place = (*settings, "image_gc_high_percent")
-        fix = f"write {min(85, low + 10)}, or image_gc_low_percent below it"
-        yield Finding(Code.KUBELET_EVICTION, place, message, fix)
+        field, fix = "image_gc_low_percent", str(max(1, high - 10))
+    yield say("image-gc-low-too-high", at.kubelet_path(field), kubelet, fix)
 
 
 def eviction(at: InPool) -> Iterator[Finding]:
@@ -37,20 +32,13 @@ def eviction(at: InPool) -> Iterator[Finding]:
     free, high = kubelet.eviction_hard.imagefs_percent, kubelet.image_gc_high_percent
     if high < 100 - free:
         return
-    message = (
-        f"images are deleted from {high} % used on, but pods are evicted at {100 - free} % used "
-        f"(imagefs_percent: {free})"
-    )
-    settings: Path = at.kubelet_path()
-    explicit = "image_gc_high_percent" in kubelet.model_fields_set
-    if explicit and free < 90:
-        place, fix = (*settings, "image_gc_high_percent"), f"write {95 - free} or less"
+    place = at.kubelet_path("eviction_hard", "imagefs_percent")
+    fix = f"{max(1, 95 - high)}" + ("" if high < 99 else " and image_gc_high_percent: 80")
+    if "image_gc_high_percent" in kubelet.model_fields_set and free < 90:
+        place, fix = at.kubelet_path("image_gc_high_percent"), f"{95 - free} or less"
         if kubelet.image_gc_low_percent >= 95 - free:
             fix += ", with image_gc_low_percent below it"
-    else:
-        place = (*settings, "eviction_hard", "imagefs_percent")
-        fix = f"write {max(1, 95 - high)}" + ("" if high < 99 else " and image_gc_high_percent: 80")
-    yield Finding(Code.KUBELET_EVICTION, place, message, fix)
+    yield say("image-gc-after-eviction", place, kubelet, 100 - free, fix)
 
 
 def reserves(at: InPool) -> Iterator[Finding]:
@@ -75,8 +63,7 @@ def reserves(at: InPool) -> Iterator[Finding]:
          f"all that Linux allows in the {gib} GiB of {kind}", f"{pids}; 4096 is usual"),
     ):  # fmt: skip
         if amount(text) >= most:
-            message, place = f"{text} is {what}, so no pod would run", at.kubelet_path(*steps)
-            yield Finding(Code.OUT_OF_BOUNDS, place, message, f"write a part of {fix}")
+            yield say("reserved-whole-host", at.kubelet_path(*steps), text, what, fix)
 
 
 def labels(at: InPool) -> Iterator[Finding]:
@@ -84,30 +71,20 @@ def labels(at: InPool) -> Iterator[Finding]:
     site, pool = at.site, at.pool
     every = [("labels", key) for key in pool.labels]
     for field, key in (*every, *(("labels_in_place", key) for key in pool.labels_in_place)):
-        place, here = at.path(field, key), field == "labels_in_place"
-        if node_labels.is_system_label(key):
-            message = f"label {key} is set by the system"
-        elif node_labels.stops_kubelet(key):
-            message = f"the domain of {key} belongs to Kubernetes"
-        elif here and node_labels.is_of_machines(key):
-            message = f"Cluster API or Metal3 finds Machines by the domain of {key}"
-        elif here and key in pool.labels:
-            message = f"label {key} is in labels too, where the kubelet sets it"
-        else:
-            continue
-        fix = "remove it, or use a domain of your own"
-        yield Finding(Code.LABEL_RESERVED, place, message, fix, key=True)
+        here = field == "labels_in_place"
+        for row, wrong in (
+            ("label-of-system", node_labels.is_system_label(key)),
+            ("label-of-kubernetes", node_labels.stops_kubelet(key)),
+            ("label-of-machines", here and node_labels.is_of_machines(key)),
+            ("label-in-place-too", here and key in pool.labels),
+        ):
+            if wrong:
+                yield say(row, at.path(field, key), key)
+                break
     length = len(node_labels.kubelet_argument(site.file.region, pool.labels))
-    if length > node_labels.MAX_ARGUMENT:
-        yield Finding(
-            Code.LABELS_TOO_LONG,
-            at.path("labels"),
-            f"with Foresite's own the labels take {length} characters, the kubelet's argument "
-            f"takes {node_labels.MAX_ARGUMENT}",
-            "remove labels, or use the domain node-restriction.kubernetes.io, which is no argument",
-            key=True,
-            also=tuple(at.path("labels", key) for key in pool.labels),
-        )
+    if length > (most := node_labels.MAX_ARGUMENT):
+        also = tuple(at.path("labels", key) for key in pool.labels)
+        yield say("labels-beyond-argument", at.path("labels"), length, most, also=also)
 
 
 _TAINTS_OF_OTHERS = re.compile(
@@ -124,10 +101,7 @@ def taints(at: InPool) -> Iterator[Finding]:
         for number, taint in enumerate(getattr(at.pool, field) or ()):
             place = at.path(field, number)
             if (taint.key, taint.effect) in seen:
-                message = f"taint {taint.key} with effect {taint.effect.value} stands twice"
-                yield Finding(Code.DUPLICATE_NAME, place, message, "remove one of them")
+                yield say("taint-twice", place, taint)
             seen.add((taint.key, taint.effect))
             if field == "taints_in_place" and _TAINTS_OF_OTHERS.fullmatch(taint.key):
-                message = f"taint {taint.key} is set by the system, so Cluster API refuses it"
-                fix = "write a key of your own"
-                yield Finding(Code.LABEL_RESERVED, (*place, "key"), message, fix)
+                yield say("taint-of-system", (*place, "key"), taint)

@@ -10,11 +10,11 @@ cm/memorymanager/memory_manager.go (validateReservedMemory), and cmd/kubelet/app
 from collections.abc import Iterator
 
 from schemas.kubernetes.quantities import MIB, in_bytes
-from schemas.model.codes import Code
 from schemas.model.hardware import Arch
 from schemas.model.kubelet import Kubelet
 from schemas.rules.finding import Finding
 from schemas.rules.scope import InPool
+from schemas.rules.texts import say
 
 USUAL_NUMA_NODES = 8
 """NUMA nodes that the topology manager takes by itself."""
@@ -28,72 +28,57 @@ _TOPOLOGY = ("prefer_closest_numa_nodes", "max_allowable_numa_nodes", "topology_
 def managers(at: InPool) -> Iterator[Finding]:
     """Settings of the managers fit each other and the hosts, and each of them has an effect."""
     kubelet = at.site.kubelet(at.pool)
-    for code, found in (
-        (Code.KUBELET_REFUSES, (*_refused(kubelet), *_on_host(at, kubelet))),
-        (Code.KUBELET_UNUSED, (*_unused(kubelet),)),
-        (Code.NUMA_ADMISSION, (*_admission(at, kubelet),)),
-    ):
-        for field, message, fix in found:
-            yield Finding(code, at.kubelet_path(field), message, fix)
+    for faults in (_refused, _on_host, _unused, _admission):
+        for field, row, *values in faults(at, kubelet):
+            yield say(str(row), at.kubelet_path(str(field)), *values)
 
 
-def _admission(at: InPool, kubelet: Kubelet) -> Iterator[tuple[str, str, str]]:
+_Fault = tuple[object, ...]
+"""The field of a fault, its row, and the row's values."""
+
+
+def _admission(at: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
     profile = at.site.hardware.get(at.pool.hardware)
     nodes = (profile.numa_nodes if profile else None) or 1
     count = profile.accelerators.count if profile and profile.accelerators else 0
     if kubelet.topology_manager_policy == "single-numa-node" and nodes > 1 and count > 1:
-        message = (
-            f"a pod that asks for more accelerators than one of {nodes} NUMA nodes has, such as "
-            f"all {count} of a host, is refused by the kubelet whenever it is made"
-        )
-        yield _POLICY, message, "write restricted where jobs take whole hosts"
+        yield _POLICY, "numa-refuses-whole-hosts", nodes, count
 
 
-def _on_host(at: InPool, kubelet: Kubelet) -> Iterator[tuple[str, str, str]]:
+def _on_host(at: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
     profile, kept = at.site.hardware.get(at.pool.hardware), kubelet.reserved_memory_by_numa_node
     if profile is None:
         return
-    has = f"hosts of {at.pool.hardware} have"
     cores, threads = profile.cpu_cores, THREADS[profile.arch]
     if kubelet.cpus and max(max(kubelet.cpus) // threads, len(kubelet.cpus)) >= cores:
-        last = threads * cores - 1
-        message = f"{has} {cores} cores, so processors 0 to {last}, and pods need some"
-        yield _CPUS, message, "write the numbers that lscpu shows"
+        yield _CPUS, "reserved-cpus-not-there", at.pool, cores, threads * cores - 1
     nodes, most = profile.numa_nodes, kubelet.max_allowable_numa_nodes or USUAL_NUMA_NODES
     if nodes and len(kept or ()) > nodes:
-        message = f"{has} {nodes} NUMA nodes, and {len(kept or ())} sizes are written"
-        yield _NUMA, message, f"write {nodes} sizes or fewer"
+        yield _NUMA, "numa-sizes-too-many", at.pool, nodes, len(kept or ())
     if nodes and nodes > most and kubelet.topology_manager_policy not in (None, "none"):
-        fix = f"write max_allowable_numa_nodes: {nodes}, or topology_manager_policy: none"
-        yield _POLICY, f"{has} {nodes} NUMA nodes, and {most} are allowed", fix
+        yield _POLICY, "numa-nodes-too-many", at.pool, nodes, most
 
 
-def _refused(kubelet: Kubelet) -> Iterator[tuple[str, str, str]]:
+def _refused(_: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
     options = kubelet.cpu_manager_policy_options
     if options and kubelet.cpu_manager_policy != "static":
-        message = "options are for the static CPU manager alone"
-        yield _OPTIONS, message, "write cpu_manager_policy: static, or remove them"
+        yield _OPTIONS, "cpu-options-without-static"
     if {"prefer-align-cpus-by-uncorecache", "distribute-cpus-across-numa"} <= set(options):
-        message = "no processors are both spread over NUMA nodes and kept at one cache"
-        yield _OPTIONS, message, "remove one of the two options"
+        yield _OPTIONS, "cpu-options-exclude-each-other"
     for part in (kubelet.reserved_system_cpus or "").split(","):
-        first, _, last = part.partition("-")
-        if last and int(first) > int(last):
-            yield _CPUS, f"{part} ends before it begins", f"write {last}-{first}"
+        first, dash, last = part.partition("-")
+        if dash and int(first) > int(last):
+            yield _CPUS, "reserved-cpus-backwards", part, first, last
     named, whole = kubelet.reserved_memory_by_numa_node, f"{kubelet.kept_bytes / MIB:.12g}Mi"
     if named and sum(map(in_bytes, named)) != kubelet.kept_bytes:
-        message = f"{' + '.join(named)} is not reserved_memory and eviction_hard.memory, {whole}"
-        yield _NUMA, message, f"write sizes that are {whole} together"
+        yield _NUMA, "numa-sizes-differ", " + ".join(named), whole
 
 
-def _unused(kubelet: Kubelet) -> Iterator[tuple[str, str, str]]:
+def _unused(_: InPool, kubelet: Kubelet) -> Iterator[_Fault]:
     for field in _TOPOLOGY if kubelet.topology_manager_policy in (None, "none") else ():
         if getattr(kubelet, field):
-            message = "the topology manager does nothing without topology_manager_policy"
-            yield field, message, "write topology_manager_policy: restricted, or remove it"
+            yield field, "topology-without-policy"
     if kubelet.reserved_memory_by_numa_node and kubelet.memory_manager_policy != "Static":
-        message = "only the static memory manager keeps memory on NUMA nodes"
-        yield _NUMA, message, "write memory_manager_policy: Static, or remove it"
+        yield _NUMA, "numa-sizes-without-static"
     if kubelet.cpus and "reserved_cpu" in kubelet.model_fields_set:
-        message = "reserved_system_cpus takes the place of reserved_cpu"
-        yield "reserved_cpu", message, "remove one of them"
+        yield "reserved_cpu", "reserved-cpu-and-cpus"

@@ -13,7 +13,7 @@ from typing import Any
 
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules.finding import Finding, HostCell, TextPlace
 from schemas.rules.finding import Path as Place
 
 TABLES = Path(__file__).with_name("messages")
@@ -28,7 +28,7 @@ def rows() -> dict[str, dict[str, Any]]:
 
 def say(
     row: str,
-    place: Place | HostCell,
+    place: Place | HostCell | TextPlace,
     /,
     *values: Any,
     also: Any = (),

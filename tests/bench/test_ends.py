@@ -15,9 +15,9 @@ import pytest
 
 from bench import engine, fleet, offline, preview, runs, scheduling, tools
 from bench.clock import Run
-from bench.trial import manifests_of
 from components.making.dump import dump_all
 from tests.kit.repository import ROOT, all_sites
+from tests.kit.trial import manifests_of
 from tests.kit.twin.world import World
 
 STAND_IN = '#!/bin/sh\necho "$@"\n'

@@ -11,7 +11,6 @@ from components.making.manifest import Json
 from components.site import objects_by_name
 from controlplane import ApiError
 from controlplane.crds import install_crds
-from controlplane.twin import Parts
 from schemas.facts.feature_gates import (
     api_server_gates,
     device_taint_api,
@@ -28,6 +27,7 @@ from tests.components.remediation.test_devicetaints import ON
 from tests.controlplane.test_twin_models import asking, fake_slices, no_plugins, parts, waiting
 from tests.kit.accelerator_sites import V100, by_dra
 from tests.kit.repository import written_out
+from tests.kit.twin.cluster import Parts
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tests.schemas.facts.test_feature_gates import at

@@ -14,9 +14,9 @@ import pytest
 
 from components.making.gang import POSITION, key
 from controlplane import ControlPlaneError
-from controlplane.twin import DOWN, Scheduler
-from controlplane.twin.schedulers import PLAIN_CONFIG
 from tests.kit.repository import ROOT
+from tests.kit.twin.cluster import DOWN, Scheduler
+from tests.kit.twin.cluster.schedulers import PLAIN_CONFIG
 from tests.kit.twin.pods import gang, on, pod
 from tests.kit.twin.schedulers import GANG, SETTINGS
 from tests.kit.twin.world import World
@@ -221,7 +221,7 @@ def test_a_program_that_has_ended_is_told_and_can_be_started_again(world: World)
 STARTED = """
 import sys, time
 from pathlib import Path
-from controlplane.twin import twin
+from tests.kit.twin.cluster import twin
 with twin(Path(sys.argv[1])) as t:
     print(*t.pids().values(), flush=True)
     time.sleep(600)

@@ -10,13 +10,13 @@ from components.accelerators.objects import objects
 from components.machines.arguments import scheduler_file
 from components.making.manifest import Json
 from controlplane import ApiError, Client
-from controlplane.twin import Parts
 from schemas.facts.feature_gates import api_server_gates, runtime_config
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL, TEAM_LABEL
 from schemas.model.site_file import Pool
 from tests.kit.accelerator_pods import in_force, namespaces
 from tests.kit.accelerator_sites import H100, MNCORE, POOLS, T4, V100, by_dra, site
+from tests.kit.twin.cluster import Parts
 from tests.kit.twin.pods import pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running

@@ -9,12 +9,12 @@ import pytest
 from controlplane import ControlPlaneError, Manifest, Options
 from controlplane.flags import apiserver
 from controlplane.ports import free_port
-from controlplane.twin import Scheduler
-from controlplane.twin.held import hold_ports
-from controlplane.twin.schedulers import twin_configuration
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from tests.kit.repository import all_sites
+from tests.kit.twin.cluster import Scheduler
+from tests.kit.twin.cluster.held import hold_ports
+from tests.kit.twin.cluster.schedulers import twin_configuration
 from tests.kit.twin.nodes import site_nodes
 from tests.kit.twin.pods import gang, pod
 

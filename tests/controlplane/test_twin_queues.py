@@ -18,7 +18,6 @@ from components.schedulers.objects import objects as schedulers
 from components.teams.objects import objects as teams
 from components.training.request import JobRequest, Template
 from controlplane import ApiError
-from controlplane.twin import Parts
 from foresite.delivery.servers.prerequisites import TABLE
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import load_crds, store
@@ -30,6 +29,7 @@ from tests.kit.accelerator_sites import site as accelerated
 from tests.kit.scheduling_world import eventually
 from tests.kit.training_site import H100, IMAGE, KUEUE, MNCORE, V100, VOLCANO, made, scheduling
 from tests.kit.twin import operators
+from tests.kit.twin.cluster import Parts
 from tests.kit.twin.pods import pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running

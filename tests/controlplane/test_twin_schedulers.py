@@ -15,8 +15,6 @@ import yaml
 
 from components.making.gang import POSITION, key
 from components.making.manifest import Json
-from controlplane.twin import RUN_FOR
-from controlplane.twin.held import hold_ports
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from tests.kit.scheduling_site import GANG_SCHEDULER, THROTTLED_SCHEDULER, by_name
 from tests.kit.scheduling_world import (
@@ -30,6 +28,8 @@ from tests.kit.scheduling_world import (
     program,
     schedulers_running,
 )
+from tests.kit.twin.cluster import RUN_FOR
+from tests.kit.twin.cluster.held import hold_ports
 from tests.kit.twin.pods import gang, pod
 
 pytestmark = [pytest.mark.scheduling, pytest.mark.proof]

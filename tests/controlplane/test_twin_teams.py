@@ -19,12 +19,12 @@ from components.making.manifest import Json
 from components.schedulers.configuration import configuration
 from components.teams.objects import objects
 from controlplane import ApiError
-from controlplane.twin import Scheduler
 from schemas.facts.site import Site
 from tests.kit.go_programs import SCHEDULER, program
 from tests.kit.scheduling_site import A100, H100, IMAGE
 from tests.kit.scheduling_site import site as with_backends
 from tests.kit.teams_site import A, H
+from tests.kit.twin.cluster import Scheduler
 from tests.kit.twin.pods import gang, on, pod
 from tests.kit.twin.schedulers import GANG, SETTINGS
 from tests.kit.twin.world import World

@@ -22,7 +22,6 @@ from components.schedulers.objects import objects as schedulers
 from components.teams.recorder import ANNOTATION
 from components.training.request import JobRequest, Template
 from components.training.stopping import STOPPED
-from controlplane.twin import EXIT_CODE, RUN_FOR, Scheduler, kwok
 from schemas.facts.site import Site
 from tests.kit.accelerator_pods import in_force, namespaces
 from tests.kit.disruption_recorder import recording
@@ -32,6 +31,7 @@ from tests.kit.scheduling_site import site as scheduled
 from tests.kit.scheduling_world import eventually
 from tests.kit.training_pods import expanded
 from tests.kit.training_site import IMAGE, made
+from tests.kit.twin.cluster import EXIT_CODE, RUN_FOR, Scheduler, kwok
 from tests.kit.twin.pods import on, pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running

@@ -8,13 +8,14 @@ from components.making.manifest import Manifest
 from components.site import site_objects
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve
-from tests.kit.repository import all_sites
+from tests.kit.repository import all_sites, field_sites
 
 pytestmark = pytest.mark.controlplane
+SITES = {**all_sites(), **field_sites()}
 
 
 def objects_of(name: str) -> list[Manifest]:
-    return [each for made in site_objects(all_sites()[name]).values() for each in made]
+    return [each for made in site_objects(SITES[name]).values() for each in made]
 
 
 def refusals(client: Client, manifests: list[Manifest]) -> list[str]:
@@ -31,7 +32,7 @@ def refusals(client: Client, manifests: list[Manifest]) -> list[str]:
         return [answer for answer in pool.map(judge, manifests) if answer]
 
 
-@pytest.mark.parametrize("name", sorted(all_sites()))
+@pytest.mark.parametrize("name", sorted(SITES))
 def test_every_object_passes_a_strict_dry_run(api: ControlPlane, name: str) -> None:
     manifests = objects_of(name)
     serve(api, (each.body for each in manifests))

@@ -8,13 +8,13 @@ from itertools import chain
 
 import pytest
 
-from bench.trial import manifests_of
 from components.making.manifest import FIELD_MANAGER
 from schemas.facts.site import Site
 from tests.kit.kills.judge import judge
 from tests.kit.kills.plan import FIRST, Outcome
 from tests.kit.kills.play import play_seeds
 from tests.kit.kills.world import World, wait
+from tests.kit.trial import manifests_of
 
 pytestmark = pytest.mark.pulumi
 

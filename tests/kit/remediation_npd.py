@@ -38,10 +38,10 @@ from components.remediation.names import COMPONENT
 from controlplane import Client, ControlPlane
 from controlplane.access import Access, read_kubeconfig, write_kubeconfig
 from controlplane.ports import free_port
-from controlplane.twin.programs import account_token
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from tests.kit.remediation_devices import Host
+from tests.kit.twin.cluster.programs import account_token
 from tests.real.live.watch import Mirror
 from tools.toolchain import locate
 

@@ -18,9 +18,9 @@ from controlplane import ApiError, Client, ControlPlane
 from controlplane.access import read_kubeconfig, write_kubeconfig
 from controlplane.crds import install_crds
 from controlplane.server import Binaries, running
-from controlplane.twin.programs import account_token
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.kubernetes.objects import load_crds
+from tests.kit.twin.cluster.programs import account_token
 from tools.toolchain import locate
 
 SPACE = "repairs"

@@ -17,8 +17,6 @@ from components.making.manifest import Target
 from components.remediation.objects import objects
 from controlplane import Manifest
 from controlplane.access import write_kubeconfig
-from controlplane.twin import Controller, Parts
-from controlplane.twin.programs import account_token
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.kubernetes.objects import load_crds
@@ -26,6 +24,8 @@ from schemas.model.remediation import Remediator
 from schemas.model.vocabulary import Eviction, Fault
 from tests.kit.remediation_history import NODEOPS, History
 from tests.kit.repository import all_sites
+from tests.kit.twin.cluster import Controller, Parts
+from tests.kit.twin.cluster.programs import account_token
 from tests.kit.twin.hosts import FakeHosts, bare_metal_hosts
 from tests.kit.twin.kubelet import Kubelet
 from tests.kit.twin.world import World

@@ -12,6 +12,8 @@ from schemas.facts.site import Site
 from schemas.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
+FIELD = ROOT / "tests" / "field"
+"""A repository of one's own, with sites as their operators would write them."""
 WRITTEN_OUT = Path(__file__).with_name("written_out")
 """The files of the example sites as they are without a region: each says all that holds for it."""
 
@@ -37,7 +39,17 @@ def written_out() -> Path:
 def all_sites() -> dict[str, Site]:
     """Every site of the repository; a problem in one fails whoever asks. Each is written out, and
     so the same without its region (tests/schemas/test_regions.py)."""
-    loaded = load(written_out())
+    return _sites(written_out())
+
+
+@functools.cache
+def field_sites() -> dict[str, Site]:
+    """Every site of FIELD, without problems."""
+    return _sites(FIELD)
+
+
+def _sites(root: Path) -> dict[str, Site]:
+    loaded = load(root)
     problems = [str(problem) for each in loaded.values() for problem in each.problems]
     assert not problems, problems
     return {name: each.site for name, each in loaded.items() if each.site is not None}

@@ -14,9 +14,6 @@ import pytest
 import yaml
 
 from controlplane import ApiError
-from controlplane.twin import Parts, Scheduler
-from controlplane.twin.process import Process
-from controlplane.twin.schedulers import scheduler_program
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.scheduling import Gang
@@ -29,6 +26,9 @@ from tests.kit.scheduling_site import (
     site,
     with_scheduler,
 )
+from tests.kit.twin.cluster import Parts, Scheduler
+from tests.kit.twin.cluster.process import Process
+from tests.kit.twin.cluster.schedulers import scheduler_program
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tools.toolchain import ToolchainError, locate

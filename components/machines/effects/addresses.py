@@ -18,7 +18,9 @@ from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
+from components.making.told import Told
 
+TOLD = Told(__file__)
 KIND = kinds.ADDRESS_POOL
 _WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
 _MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
@@ -40,10 +42,7 @@ def _address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         why = "the address is free for others once the host's machine is gone"
     others = [key for key, address in _earlier(change, field) if address in _texts(field.after)]
     if others:
-        why += (
-            f"; it is still held by {', '.join(others[:3])}: until that machine goes, no machine "
-            "of the site that waits for an address may get one"
-        )
+        why += TOLD.say("held", others=", ".join(others[:3]))
     yield Effect(Impact.NONE, change.name, field.path, why, _MANAGER, hosts)
 
 
@@ -91,10 +90,7 @@ def _pools(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     """The ranges: every address that is in use has to stay inside."""
     lost = _outside(value(change.before, "spec", "preAllocations"), change.after)
     if lost:
-        why = (
-            f"the webhook refuses ranges that leave out an address in use, and {len(lost)} that "
-            "hosts were given are left out"
-        )
+        why = TOLD.say("left_out", lost=len(lost))
         no = Action.REFUSED
         yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=no)
         return

@@ -21,7 +21,9 @@ from components.machines.effects.anykind import (
     stated,
 )
 from components.machines.effects.concerned import either, members
+from components.making.told import Told
 
+TOLD = Told(__file__)
 _PHASES = "Cluster API v1.13.6, internal/controllers/cluster/cluster_controller_phases.go"
 _DELETION = "Cluster API v1.13.6, internal/controllers/cluster/cluster_controller.go"
 _PROVIDER = "CAPM3 v1.13.2, controllers/metal3cluster_controller.go"
@@ -30,18 +32,12 @@ _PROVIDER = "CAPM3 v1.13.2, controllers/metal3cluster_controller.go"
 @of_field
 def _endpoint(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """The Cluster took the endpoint over once; kube-vip alone would follow another one."""
-    kept = (
-        "the Cluster took its endpoint over when it was made, and keeps it, as do all "
-        "certificates, kubeconfigs and nodes"
-    )
+    kept = TOLD.say("endpoint")
     if not any(side.fleet.endpoint_announced for side in site.sides):
         why = f"{kept}; nothing follows the other one"
         yield Effect(Impact.NONE, change.name, field.path, why, _PHASES)
         return
-    why = (
-        f"{kept}; but kube-vip announces the other one as the control plane is replaced, and then "
-        "nothing answers for the first: what becomes of the nodes is not known"
-    )
+    why = TOLD.say("other_endpoint", kept=kept)
     yield Effect(Impact.UNKNOWN, change.name, field.path, why, _PHASES, either(site, change))
 
 

@@ -29,7 +29,9 @@ from components.machines.effects.labels import label_change, taint_change
 from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, parse_version
+from components.making.told import Told
 
+TOLD = Told(__file__)
 KIND = kinds.CONTROL_PLANE
 COMPARED = "Cluster API v1.13.6, controlplane/kubeadm/internal/filters.go"
 _WEBHOOK = "Cluster API v1.13.6, controlplane/kubeadm/internal/webhooks/kubeadmcontrolplane.go"
@@ -105,11 +107,7 @@ def _before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
         yield Effect(Impact.NONE, change.name, field.path, why, _EXPIRY)
         return
     effect = _roll(site, change, field, f"certificates end within {now} days")
-    why = (
-        f"a machine that was installed more than {_CERTIFICATE_DAYS - now} days ago is replaced "
-        "now, one at a time; Git does not know the dates, `kubectl get machines -o yaml` has them "
-        "as status.certificatesExpiryDate"
-    )
+    why = TOLD.say("certificates", days=_CERTIFICATE_DAYS - now)
     most = len(effect.hosts) if effect.at_most is None else effect.at_most
     yield effect._replace(why=why, source=_EXPIRY, at_most=most)
 
@@ -168,16 +166,10 @@ def _version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
         why = f"the webhook refuses {field.after} after {field.before}: one minor version at a time"
         yield effect._replace(why=why)
     elif now[:2] < was[:2]:
-        why = (
-            f"nobody refuses the way back from {field.before} to {field.after}, and Kubernetes "
-            "does not support it: whether the first machine replaced can join is not known"
-        )
+        why = TOLD.say("way_back", before=field.before, after=field.after)
         yield effect._replace(impact=Impact.UNKNOWN, why=why, source=_WEBHOOK)
     elif now[:2] > was[:2] and _lagging(site, now[:2]):
-        why = (
-            f"{effect.why}; from then on no worker machine of the earlier minor version is made, "
-            "not even for one that fails, until workers follow"
-        )
+        why = TOLD.say("versions_apart", why=effect.why)
         yield effect._replace(why=why, source=f"{COMPARED}; {PREFLIGHT}")
     else:
         yield effect

@@ -37,7 +37,9 @@ from components.machines.names import (
     SERIAL_ANNOTATION,
     ZONE_LABEL,
 )
+from components.making.told import Told
 
+TOLD = Told(__file__)
 KIND = kinds.HOST
 HEALTH_CHECK = (COMPONENT, "MachineHealthCheck")
 """The component and the start of the logical name of a pool's health check."""
@@ -92,41 +94,24 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
         impact = Impact.REIMAGE if waits else Impact.REMOVE
         return found._replace(impact=impact, why=why, at_most=spare)
     if number(owner, "spec", "replicas") >= old.replicas:
-        why = (
-            f"the host keeps its Machine of {leaves}, which is to have as many as before, until "
-            f"something else deletes it; from then on {joins} finds it, and {leaves} lacks a host"
-        )
+        why = TOLD.say("keeps", leaves=leaves, joins=joins)
         return found._replace(why=why)
-    why = (
-        f"the host keeps its Machine of {leaves} until that is deleted; which Machine {leaves} "
-        f"gives up is Cluster API's choice: if it is another one, {joins} does not get this host. "
-        f"Mark its Machine with {DELETE_MACHINE} before"
-    )
+    why = TOLD.say("given_up", leaves=leaves, joins=joins, mark=DELETE_MACHINE)
     return found._replace(why=why)
 
 
 def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
     hosts = (change.one.key[3],)
     if change.before is None:
-        why = (
-            "a new host: it is powered on for an inspection, whatever runs on it, and is wiped and "
-            "installed when a Machine of its pool takes it"
-        )
+        why = TOLD.say("new")
         replaces, impact = _replaces_line(site, hosts[0]), Impact.NONE
         if replaces:
-            why += (
-                "; a line of the pool goes, and its Machine counts until it is deleted: by the "
-                "health check where its remedy is replace, else by a person; until then no Machine "
-                "takes this host"
-            )
+            why += TOLD.say("replaces")
             impact = Impact.ADD if _replaces_machines(site, hosts[0]) else Impact.NONE
         yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
     action = removal_action(change)
-    what = (
-        "deleting a BareMetalHost wipes and powers off the host without a drain; its Machine stays "
-        "behind without a host, and counts, until someone deletes it"
-    )
+    what = TOLD.say("deleted")
     source = f"{_STATES}; {_PROVIDER}"
     why = removal(action, what)
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)

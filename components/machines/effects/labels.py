@@ -18,7 +18,9 @@ from components.effects.vocabulary import (
 )
 from components.machines.effects.anykind import of_field
 from components.machines.effects.concerned import limit_below, staying, value
+from components.making.told import Told
 
+TOLD = Told(__file__)
 PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go"
 DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
 
@@ -53,10 +55,7 @@ def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     effect = Effect(Impact.NONE, change.name, field.path, why, PATCHED)
     if any(each["effect"] == "NoExecute" for each in coming):
         hosts = staying(site, change)
-        why = (
-            "a taint with NoExecute evicts every pod that does not tolerate it, on all nodes at "
-            "once, without a drain; no host restarts"
-        )
+        why = TOLD.say("evicts")
         most = limit_below(hosts, running(site.side, hosts))
         effect = effect._replace(impact=Impact.DRAIN, why=why, hosts=hosts, at_most=most)
     yield effect
@@ -71,9 +70,6 @@ def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: M
         why = f"{title} selects other nodes by this label: what its operator does is not known"
         return Effect(Impact.UNKNOWN, change.name, field.path, why, PATCHED, hosts, most)
     maybe = "may " if unsure else ""
-    why = (
-        f"pods of {title} {maybe}come to hosts or leave them, all at once, as it selects nodes by "
-        "this label"
-    )
+    why = TOLD.say("selects", title=title, maybe=maybe)
     source = f"{PATCHED}; {DAEMONS}"
     return Effect(Impact.POD_RESTART, change.name, field.path, why, source, hosts, most)

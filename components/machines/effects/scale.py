@@ -30,7 +30,9 @@ from components.machines.effects.concerned import (
     value,
 )
 from components.machines.effects.versions import hold
+from components.making.told import Told
 
+TOLD = Told(__file__)
 DELETE_MACHINE = "cluster.x-k8s.io/delete-machine"
 CHOSEN_HOST = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
 """chooseHost: at random among the free hosts that the selector admits."""
@@ -143,10 +145,7 @@ def _fewer(
         go, moved = max(0, min(was, len(stay)) - max(0, now - len(gone))), {}
     leave = len(gone) + sum(map(len, moved.values()))
     if leave and stay:
-        why += (
-            f"; it does not look at hosts, so the {leave} that leave may keep their Machines and "
-            f"others lose theirs; to choose which, mark their Machines with {DELETE_MACHINE} before"
-        )
+        why += TOLD.say("chosen", leave=leave, mark=DELETE_MACHINE)
     # A Machine that goes may be on a host that leaves: then all others stay.
     most = min(go, len(hosts)) if leave and stay else limit_below(hosts, go)
     if go and hosts:
@@ -161,16 +160,7 @@ def _move(site: SiteChange, owner: Name, names: Hosts, base: Effect, go: int) ->
     joins, most = group_by_owner(site, owner), min(go, len(names))
     again = most <= room(site, joins).waiting
     title = group_title(joins)
-    if again:
-        why = (
-            f"or the Machine that goes is on a host that moves to {title}: that host is wiped, and "
-            f"installed for the Machine of {title} that waits for it"
-        )
-    else:
-        why = (
-            f"or the Machine that goes is on a host that moves to {title}: that host is wiped, and "
-            f"may stay without a machine, as {title} has free hosts or makes no machine now"
-        )
+    why = TOLD.say("moves" if again else "moves_in_vain", title=title)
     why += f"; mark its Machine with {DELETE_MACHINE} before to choose it"
     impact = Impact.REIMAGE if again else Impact.REMOVE
     source = f"{base.source}; {CHOSEN_HOST}"
@@ -192,15 +182,11 @@ def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterator[Effect]:
     free = sum(most for _, most in parts)
     why = f"{base.why}, each on a free host of the pool, which is installed and joins"
     if waits := max(0, found.wanted - free):
-        why = (
-            f"{base.why}: {many(waits, 'Machine')} of {group_title(group)} wait until the Machines "
-            "are deleted that have its hosts now"
+        why = TOLD.say(
+            "waits", why=base.why, machines=many(waits, "Machine"), group=group_title(group)
         )
         if _keeps_machines(site, group):
-            why += (
-                ": another group gives up as many, and if it chooses Machines on other hosts, "
-                f"those of {group_title(group)} wait for ever"
-            )
+            why += TOLD.say("others", group=group_title(group))
     if not parts:
         action = base.action if base.action is not Action.REFUSED else None
         yield base._replace(impact=Impact.NONE, why=why, action=action)

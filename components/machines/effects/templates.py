@@ -21,7 +21,9 @@ from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
+from components.making.told import Told
 
+TOLD = Told(__file__)
 SHOWN_FIELDS = 3
 _CLONED = "Cluster API v1.13.6, controllers/external/util.go (a template is copied once)"
 _DATA = "CAPM3 v1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go"
@@ -34,10 +36,7 @@ def _template_rename(
     _site: SiteChange, change: ObjectChange, field: FieldChange
 ) -> Iterable[Effect]:
     """The content differs, so the name does: a second template beside the first."""
-    why = (
-        "the new template is created beside the old one, which stays while machines use it; "
-        "machines are replaced only where an object refers to the new name"
-    )
+    why = TOLD.say("added")
     at = field.path
     yield Effect(Impact.NONE, change.name, at, why, _CLONED, action=Action.REPLACED)
 
@@ -47,10 +46,7 @@ def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     """A field of a template, in a new one or edited under the same name."""
     old, new = value(change.before, "metadata", "name"), value(change.after, "metadata", "name")
     if old != new:
-        why = (
-            f"part of the new template {new}; machines are replaced only where an object refers "
-            "to it"
-        )
+        why = TOLD.say("part", new=new)
         yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
     elif field.path[:2] in (("spec", "metaData"), ("spec", "networkData")):
         why = "a Metal3DataTemplate cannot be changed under the same name: its webhook refuses"
@@ -59,10 +55,7 @@ def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         why = "copied to the machines of the template; takes effect when their hosts are wiped next"
         yield Effect(Impact.NONE, change.name, field.path, why, _CLEANING)
     else:
-        why = (
-            "edited under the same name, a template starts no rollout: existing machines keep "
-            "their configuration, and only new ones get the change"
-        )
+        why = TOLD.say("edited")
         yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
 
 

@@ -11,7 +11,9 @@ from components.effects.vocabulary import ObjectChange, Side, SiteChange
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.making.manifest import Manifest
+from components.making.told import Told
 
+TOLD = Told(__file__)
 PREFLIGHT = "Cluster API v1.13.6, internal/controllers/machineset/machineset_preflight.go"
 
 
@@ -52,24 +54,17 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
     running = theirs_before or theirs
     if wanted != had and mine[:2] > running[:2] and _has_version_guard(site.after):
         return Hold(
-            f"the management cluster refuses this until every control plane machine runs {its}: "
-            "apply again then",
+            TOLD.say("refused", its=its),
             refused=True,
-            way=f"write workers: {had if parse_version(had) else was} first, in cluster, and take "
-            f"it out once every control plane machine runs {its}",
+            way=TOLD.say("first", first=had if parse_version(had) else was, its=its),
         )
     if mine[:2] != theirs[:2]:
         return Hold(
-            f"the control plane is to run {its} and these machines {wanted}: Cluster API makes no "
-            "machine of another minor version, so those that go do not come back until both are "
-            "the same",
+            TOLD.say("stuck", its=its, wanted=wanted),
             stuck=True,
         )
     if theirs > running:
-        return Hold(
-            "Cluster API creates no worker machine while it upgrades the control plane; deleted "
-            f"workers stay out until every control plane machine runs {its}"
-        )
+        return Hold(TOLD.say("paused", its=its))
     return None
 
 

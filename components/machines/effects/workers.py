@@ -42,9 +42,11 @@ from components.machines.effects.scale import (
 from components.machines.effects.smaller import smaller_way
 from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
+from components.making.told import Told
 from schemas.facts.rollout import missing
 from schemas.kubernetes.selectors import has_labels
 
+TOLD = Told(__file__)
 KIND = kinds.DEPLOYMENT
 _CONTROLLERS = "Cluster API v1.13.6, internal/controllers"
 COMPARED = f"{_CONTROLLERS}/machinedeployment/mdutil/util.go"
@@ -161,10 +163,7 @@ def _strategy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     """RollingUpdate again after OnDelete replaces whatever was left behind meanwhile."""
     if field.after != "OnDelete":
         hosts, at_most = staying_machines(site, change)
-        why = (
-            "machines that still are of an earlier template, because OnDelete left them alone, are "
-            "replaced now; Git does not say whether there are any"
-        )
+        why = TOLD.say("left_behind")
         yield Effect(Impact.UNKNOWN, change.name, field.path, why, _ROLLING, hosts, at_most)
         return
     why = "from now on a machine is replaced when a person deletes it; a rollout under way stops"
@@ -181,10 +180,7 @@ def _selector(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         why = "the webhook refuses a selector that the template's labels do not match"
         yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
         return
-    why = (
-        "MachineSets count machines by these labels: those without them are counted no more and as "
-        "many new ones are asked for; what becomes of the others is not known"
-    )
+    why = TOLD.say("selector")
     hosts, at_most = staying_machines(site, change)
     yield Effect(Impact.UNKNOWN, change.name, field.path, why, _SETS, hosts, at_most)
 

@@ -10,10 +10,12 @@ Source: the operator's bucket configuration, and cache-server/, which stands in 
 from typing import NamedTuple
 
 from components.effects.vocabulary import ABSENT, FieldChange, SiteChange
+from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Bucket
 
+TOLD = Told(__file__)
 EVICTS = (
     "the reference server deletes what was read longest ago; a server of your own does as it does"
 )
@@ -38,21 +40,14 @@ def meaning(site: SiteChange, field: FieldChange) -> str:
 
 def _file(field: FieldChange) -> str:
     if field.before is ABSENT or field.after is ABSENT:
-        return (
-            "the file has another name: within about two minutes a running server no longer finds "
-            "the old file (the reference server keeps the buckets that it has read); it finds the "
-            "new file after its restart"
-        )
+        return TOLD.say("renamed")
     return "only the form of the file differs"
 
 
 def _whole(field: FieldChange) -> str:
     if field.before is ABSENT:
         return "a new bucket, which is empty at first"
-    return (
-        "the bucket goes with what it keeps: copies, which jobs read from the origin again; the "
-        "server may leave them on the disks"
-    )
+    return TOLD.say("gone")
 
 
 def _quota(site: SiteChange, name: str, field: FieldChange) -> str:

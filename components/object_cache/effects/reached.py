@@ -19,9 +19,11 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER
 
+TOLD = Told(__file__)
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
 _WITH_THEM = (
@@ -47,10 +49,7 @@ def ports(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     if _in_dns(change):
         yield from TABLE.judges["port_in_dns"](site, change, field)
     elif field and field.path[-1] == "targetPort" and isinstance(field.after, str):
-        why = (
-            f"connections go to each pod's port of the name {field.after}, so that each is asked "
-            "where it listens, before a restart and after it"
-        )
+        why = TOLD.say("by_name", port=field.after)
         yield effect(change, field, Impact.NONE, why, f"{resources.PROXY}; {BY_NAME}")
     else:
         yield from TABLE.judges["port_by_number"](site, change, field)
@@ -96,11 +95,7 @@ def once_given(judge: Judge, site: SiteChange, change: ObjectChange, field: Fiel
     for each in judge(site, change, field):
         address = _fixed_address(change) if each.action is Action.REPLACED else ""
         if address:
-            why = (
-                f"the Service under the new name is made while the old one has {address}: the API "
-                "server does not give an address twice, and `pulumi up` stops there; write another "
-                "address with the new name, or delete the old Service first"
-            )
+            why = TOLD.say("address_twice", address=address)
             each = each._replace(why=why, source=ADDRESSES, action=Action.REFUSED)
         yield each
 

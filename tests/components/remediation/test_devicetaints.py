@@ -28,7 +28,6 @@ from components.making.manifest import Json
 from components.remediation.devicetaints import device_taints, environment
 from components.remediation.turns import configuration
 from controlplane.access import write_kubeconfig
-from controlplane.twin.programs import account_token
 from schemas.facts import feature_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -36,6 +35,7 @@ from schemas.kubernetes.objects import check_objects
 from schemas.model.vocabulary import Fault
 from tests.controlplane.test_twin_models import asking, fake_slices, no_plugins, parts, waiting
 from tests.kit.accelerator_sites import V100, by_dra, site
+from tests.kit.twin.cluster.programs import account_token
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tests.schemas.facts.test_feature_gates import at

@@ -14,9 +14,9 @@ from components.teams import recorder
 from components.teams.disruptions import NAME
 from components.teams.disruptions import recorder as objects
 from controlplane import ApiError, Client, ControlPlane
-from controlplane.twin.programs import account_token
 from tests.kit.disruption_recorder import recording
 from tests.kit.repository import all_sites
+from tests.kit.twin.cluster.programs import account_token
 
 SITE = all_sites()["tokyo-1"]
 TARGET = {

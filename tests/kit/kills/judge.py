@@ -10,13 +10,13 @@ from typing import Any
 
 from deepdiff import DeepDiff
 
-from bench.trial import manifests_of
 from components.making.manifest import SITE_LABEL, Json
 from controlplane import Client
 from foresite.delivery.recovery.leftover import leftovers
 from foresite.delivery.stack.engine import Engine
 from schemas.facts.site import Site
 from tests.kit.kills.world import World
+from tests.kit.trial import manifests_of
 
 
 def judge(world: World, site: Site, kinds: set[tuple[str, str]]) -> list[str]:

@@ -13,8 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bench.trial import kill as kill_all
-from bench.trial import manifests_of
 from controlplane import ApiError
 from tests.kit.kills.judge import judge
 from tests.kit.kills.plan import (
@@ -29,6 +27,8 @@ from tests.kit.kills.plan import (
     Plan,
 )
 from tests.kit.kills.world import World, engine_of, find_process, until, wait
+from tests.kit.trial import kill as kill_all
+from tests.kit.trial import manifests_of
 
 
 def strike(

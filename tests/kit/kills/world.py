@@ -11,8 +11,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from urllib.parse import urlencode
 
-from bench.trial import below
-from bench.trial import kill as kill_all
 from components.making.manifest import SITE_LABEL
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import bring_up
@@ -22,6 +20,8 @@ from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit.kills.plan import BACK
 from tests.kit.repository import written_out
+from tests.kit.trial import below
+from tests.kit.trial import kill as kill_all
 
 ROOT = Path(__file__).resolve().parents[3]
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")

@@ -1,4 +1,4 @@
 """A site on the twin: its hosts as simulated nodes, and real schedulers that bind real pods.
 
-controlplane.twin runs the cluster; here are the nodes of a site, pods and gangs, and ways to wait.
+``cluster`` runs it; here are the nodes of a site, pods and gangs, and ways to wait.
 """

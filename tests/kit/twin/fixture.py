@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from controlplane.twin.run import GROUPS
 from tests.kit.repository import all_sites
+from tests.kit.twin.cluster.run import GROUPS
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tools.toolchain import ToolchainError, locate

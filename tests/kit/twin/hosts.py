@@ -13,8 +13,8 @@ from typing import Any, NamedTuple, Self
 from components.machines.objects import objects as machine_objects
 from controlplane import ApiError, Client, Manifest
 from controlplane.access import Access
-from controlplane.twin import DOWN
 from schemas.facts.site import Site
+from tests.kit.twin.cluster import DOWN
 from tests.kit.twin.nodes import booted, machine_of
 from tests.real.live.nodes import condition
 from tests.real.live.watch import Mirror

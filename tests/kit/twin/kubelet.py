@@ -22,8 +22,8 @@ from typing import Any, Self
 from controlplane import ApiError, Client, Manifest
 from controlplane.access import write_kubeconfig
 from controlplane.child_process import tie_to_parent
-from controlplane.twin import Twin
-from controlplane.twin.programs import account_token
+from tests.kit.twin.cluster import Twin
+from tests.kit.twin.cluster.programs import account_token
 from tests.kit.twin.volumes import filled
 from tests.real.live.watch import Mirror
 

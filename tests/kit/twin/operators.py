@@ -11,9 +11,9 @@ import yaml
 
 from components.making.manifest import Json
 from controlplane.ports import free_port
-from controlplane.twin import Twin
-from controlplane.twin.process import Process, Program
 from tests.kit.scheduling_world import eventually
+from tests.kit.twin.cluster import Twin
+from tests.kit.twin.cluster.process import Process, Program
 from tools.toolchain import ToolchainError, Tools, ensure
 from tools.toolchain.given import find
 

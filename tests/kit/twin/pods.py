@@ -5,8 +5,8 @@ from typing import Any, TypedDict, Unpack
 
 from components.making.gang import annotations
 from controlplane import Manifest
-from controlplane.twin import EXIT_CODE, RUN_FOR
 from schemas.model.scheduling import Gang
+from tests.kit.twin.cluster import EXIT_CODE, RUN_FOR
 from tests.kit.twin.schedulers import SETTINGS
 
 IMAGE = "registry.example/job:1"

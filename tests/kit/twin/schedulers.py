@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from controlplane import Manifest
-from controlplane.twin import Scheduler
 from schemas.model.scheduling import Gang
+from tests.kit.twin.cluster import Scheduler
 
 DEFAULT = "default-scheduler"
 GANG = "gang-scheduler"

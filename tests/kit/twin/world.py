@@ -11,10 +11,10 @@ from typing import Unpack
 import pytest
 
 from controlplane import Manifest
-from controlplane.twin import Parts, Scheduler, Twin, twin
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import load_crds
 from schemas.model.site_file import Pool
+from tests.kit.twin.cluster import Parts, Scheduler, Twin, twin
 from tests.kit.twin.nodes import Resources, plugin_resources, site_nodes
 from tests.kit.twin.pods import pod
 from tests.kit.twin.schedulers import BINARIES, MAKERS, THROTTLED, rights

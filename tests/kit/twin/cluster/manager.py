@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from controlplane.flags import TABLE, gate_list, given
-from controlplane.twin.process import OPEN_PATHS, Program, serving
+from tests.kit.twin.cluster.process import OPEN_PATHS, Program, serving
 
 NAME = "kube-controller-manager"
 

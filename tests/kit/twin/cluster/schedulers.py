@@ -13,7 +13,7 @@ from controlplane.credentials import write_private
 from controlplane.errors import ControlPlaneError
 from controlplane.flags import gate_list
 from controlplane.ports import free_port
-from controlplane.twin.process import OPEN_PATHS, Program, serving
+from tests.kit.twin.cluster.process import OPEN_PATHS, Program, serving
 
 DEFAULT_NAME = "kube-scheduler"
 PLAIN_CONFIG: Manifest = {

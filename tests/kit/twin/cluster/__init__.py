@@ -6,9 +6,9 @@ annotations say. Everything listens on the loopback and ends with the process th
 Linux alone.
 """
 
-from controlplane.twin.controllers import Controller
-from controlplane.twin.kwok import DOWN, EXIT_CODE, RUN_FOR
-from controlplane.twin.run import Parts, Twin, twin
-from controlplane.twin.schedulers import Scheduler
+from tests.kit.twin.cluster.controllers import Controller
+from tests.kit.twin.cluster.kwok import DOWN, EXIT_CODE, RUN_FOR
+from tests.kit.twin.cluster.run import Parts, Twin, twin
+from tests.kit.twin.cluster.schedulers import Scheduler
 
 __all__ = ["DOWN", "EXIT_CODE", "RUN_FOR", "Controller", "Parts", "Scheduler", "Twin", "twin"]

@@ -15,10 +15,10 @@ from controlplane.errors import ControlPlaneError
 from controlplane.flags import Options
 from controlplane.server import Binaries, ControlPlane
 from controlplane.server import running as plane_running
-from controlplane.twin.controllers import Controller
-from controlplane.twin.manager import NAME as MANAGER
-from controlplane.twin.programs import Programs
-from controlplane.twin.schedulers import DEFAULT_NAME, PLAIN_CONFIG, Scheduler
+from tests.kit.twin.cluster.controllers import Controller
+from tests.kit.twin.cluster.manager import NAME as MANAGER
+from tests.kit.twin.cluster.programs import Programs
+from tests.kit.twin.cluster.schedulers import DEFAULT_NAME, PLAIN_CONFIG, Scheduler
 from tools.toolchain import Tools, locate
 
 GROUPS = ("controlplane", "scheduling")

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from controlplane.twin.process import Program, serving
+from tests.kit.twin.cluster.process import Program, serving
 
 NAME = "kwok"
 STAGES = Path(__file__).with_name("stages.yaml")

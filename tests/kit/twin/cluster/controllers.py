@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from controlplane.ports import free_port
-from controlplane.twin.process import Program
+from tests.kit.twin.cluster.process import Program
 
 
 @dataclass(frozen=True, slots=True)

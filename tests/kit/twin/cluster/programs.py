@@ -10,14 +10,14 @@ from controlplane.access import Access, read_kubeconfig, write_kubeconfig
 from controlplane.client import Client, Manifest
 from controlplane.errors import ApiError, ControlPlaneError
 from controlplane.server import ControlPlane
-from controlplane.twin.controllers import Controller, controller_program
-from controlplane.twin.held import hold_ports
-from controlplane.twin.kwok import NAME as KWOK
-from controlplane.twin.kwok import kwok
-from controlplane.twin.manager import NAME as MANAGER
-from controlplane.twin.manager import controller_manager
-from controlplane.twin.process import Process, Program
-from controlplane.twin.schedulers import Scheduler, scheduler_program
+from tests.kit.twin.cluster.controllers import Controller, controller_program
+from tests.kit.twin.cluster.held import hold_ports
+from tests.kit.twin.cluster.kwok import NAME as KWOK
+from tests.kit.twin.cluster.kwok import kwok
+from tests.kit.twin.cluster.manager import NAME as MANAGER
+from tests.kit.twin.cluster.manager import controller_manager
+from tests.kit.twin.cluster.process import Process, Program
+from tests.kit.twin.cluster.schedulers import Scheduler, scheduler_program
 from tools.toolchain import Tools
 
 _TOKEN_SECONDS = 86_400

@@ -1,0 +1,83 @@
+"""Rules on NVLink domains of racks: which hosts may share one, and what ComputeDomains need.
+
+Sources: kubernetes-sigs/dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-controller
+(defaultMaxNodesPerIMEXDomain), docs/prerequisites.md.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from schemas.facts.site import Site
+from schemas.model.vocabulary import ModelBy
+from schemas.rules.finding import Finding, HostCell, Path
+from schemas.rules.scope import InPool
+from schemas.rules.texts import say
+
+TRAYS = 18
+"""Hosts of an NVL72 rack; an IMEX domain of one NVLink domain has no more."""
+KUBERNETES = (1, 34, 2)
+"""The first Kubernetes that the driver goes with."""
+DRIVER = (570, 158, 1)
+"""The first NVIDIA driver that it goes with."""
+IMAGE = "nvidia-dra-driver"
+_PLACE: Path = ("accelerators", "compute_domains")
+
+
+def domains(site: Site) -> Iterator[Finding]:
+    """A rack of hosts with an NVLink domain is one: of one pool, and of no more hosts than an NVL72
+    has. Every host names its rack (schemas/reading/host_list.py)."""
+    linked = {pool.name for pool in site.nvlink_pools()}
+    first: dict[str, str] = {}
+    counted: Counter[str] = Counter()
+    for host in (host for host in site.hosts if host.pool in linked):
+        place = HostCell(host.line, "rack")
+        counted[host.rack] += 1
+        other = first.setdefault(host.rack, host.pool)
+        if other != host.pool:
+            yield say("nvlink-rack-of-two-pools", place, host, other)
+        elif counted[host.rack] == TRAYS + 1:
+            yield say("nvlink-rack-too-large", place, host, TRAYS)
+
+
+def accelerators(at: InPool) -> Iterator[Finding]:
+    """A pool with NVLink domains has GPUs of NVIDIA."""
+    site = at.site
+    if at.pool not in site.nvlink_pools():
+        return
+    devices = site.profile(at.pool).accelerators
+    record = site.accelerators.get(devices.model) if devices else None
+    # A model that is not known is a fault of its own.
+    if devices is None or (record and record.vendor != "nvidia"):
+        yield say("nvlink-without-gpus", at.path("hardware"), at.pool)
+
+
+def compute_domains(site: Site) -> Iterator[Finding]:
+    """ComputeDomains are for pools with NVLink domains, on a Kubernetes and with a driver that
+    their DRA driver goes with, and something says its image."""
+    chosen = site.compute_domains()
+    if chosen is None:
+        return
+    if not site.nvlink_pools():
+        yield say("compute-domains-without-nvlink", _PLACE)
+    settings = site.file.accelerators
+    if settings and settings.model_by is ModelBy.DRA:
+        yield say("compute-domains-with-dra", _PLACE)
+    if chosen.image is None and IMAGE not in site.release.images:
+        yield say("compute-domains-image", _PLACE, site, IMAGE)
+    field = "workers" if site.file.cluster.workers else "kubernetes"
+    version = site.file.cluster.workers or site.file.cluster.kubernetes
+    if _numbers(version) < KUBERNETES:
+        yield say("compute-domains-kubernetes", ("cluster", field), version)
+    yield from _drivers(site)
+
+
+def _drivers(site: Site) -> Iterator[Finding]:
+    for pool in site.nvlink_pools():
+        model = site.model(pool)
+        record = site.accelerators.get(model) if model else None
+        if record and record.driver and _numbers(record.driver) < DRIVER:
+            yield say("compute-domains-driver", _PLACE, model, record)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(each) for each in version.removeprefix("v").split("."))
