@@ -54,7 +54,9 @@ def _run(arguments: list[str] | None) -> int:
     found = parser()
     options = found.parse_args(arguments)
     if options.show_version:
-        show(f"foresite {version()}")
+        from schemas.model.own_components import versions
+
+        show(f"foresite {version()}", *versions())
         return OK
     if options.command is None:
         show(found.format_help(), end="")

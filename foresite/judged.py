@@ -25,6 +25,7 @@ from policies.judge import judge
 from policies.own import Fault, own_rules
 from policies.rules import RULES
 from policies.third_party import DANGERS, Party, Permission, Told, parties
+from schemas.facts.brought import every_extra
 from schemas.facts.site import Site
 from schemas.load import Loaded
 from schemas.model.codes import Code
@@ -98,7 +99,7 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     own = own_rules(texts, {rule.name for rule in RULES})
     granted = exemptions((each.model_dump() for each in policies.exceptions), own=True)
     rules = (*RULES, *own.rules)
-    known = parties(site.file.model_dump(mode="json", include={"extra", "cluster"}))
+    known = parties(site.file.model_dump(mode="json", include={"extra", "components", "cluster"}))
     found = judge(every, _today(), granted, rules, known)
     refused: list[Placed] = []
     advised: list[Advice] = []
@@ -227,10 +228,10 @@ def _hygiene(site: Site, party: Party, objects: int, rules: Sequence[str]) -> Ad
 
 def _rules_ended(site: Site) -> Iterator[Wrong]:
     today = _today()
-    for index, entry in enumerate(site.file.extra):
+    for at, entry in every_extra(site):
         for number, rule in enumerate(entry.rules):
             if datetime.date.fromisoformat(rule.until) < today:
-                place = ("extra", index, "rules", number, "until")
+                place = (*at, "rules", number, "until")
                 message = f"the rule of {rule.owner} for {rule.kind} ended on {rule.until}"
                 fix = f"let {rule.owner} look at it and set another day, or remove it"
                 yield Wrong(place, Code.EXTRA_RULE, message, fix)

@@ -16,9 +16,11 @@ from typing import Any, NamedTuple
 from components.making.json_patch import Selected, tokens
 from components.making.manifest import Json, Spot
 from components.making.patches import patches_of
+from components.making.validation import EXTRA
 from components.site import COMPONENTS
 from components.trace import other_values
 from policies import Object
+from schemas.facts.brought import OWN
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.load import Loaded, catalogue_of
@@ -72,6 +74,9 @@ class Origins:
         if spot.component not in COMPONENTS or spot.name not in self._objects(spot.component):
             return None
         body = self._objects(spot.component)[spot.name]
+        own = (OWN, spot.name.partition("/")[0])
+        if spot.component == EXTRA and getattr(self._site.file.components, own[1], None):
+            return self._origin(own)._replace(whole=True)
         return (
             self._in_patches(spot)
             or _in_manifests(self._site, spot, body)

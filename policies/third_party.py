@@ -90,6 +90,9 @@ def parties(file: Json) -> dict[str, Party]:
         if isinstance(entry, dict):
             name = f"extra-{entry.get('name')}"
             found[name] = _party(name, ("extra", index), entry)
+    for own, entry in mapping(file, "components").items():
+        if isinstance(entry, dict):
+            found[f"extra-{own}"] = _party(f"extra-{own}", ("components", own), entry)
     network = mapping(mapping(file, "cluster"), "pod_network")
     if network.get("chart") or network.get("allow"):
         found[POD_NETWORK] = _party(POD_NETWORK, ("cluster", "pod_network"), network)

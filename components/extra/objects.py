@@ -19,13 +19,13 @@ def objects(site: Site) -> list[Manifest]:
     Namespaces and definitions are protected: all objects in them, or of them, go with them.
     """
     found = []
-    for _, entry in every_extra(site):
+    for place, entry in every_extra(site):
         mine = [
             registered(body, site.name, f"{COMPONENT}-{entry.name}", f"{entry.name}/")._replace(
                 target=Target(entry.cluster),
                 protect=entry.protect or body["kind"] in FIRST,
             )
-            for file in files_of(entry, site.texts)
+            for file in files_of(site, entry, place)
             for body in read_manifests(file.text)
         ]
         found += sorted(mine, key=lambda each: each.kind != CRD)

@@ -66,7 +66,7 @@ def _with_region(sites: Path, said: dict[str, Any]) -> dict[str, Any]:
     region = _data(f"regions/{file}", _text(folder, file))
     own, alike = mapping(said, "cluster"), mapping(region, "cluster")
     network = {key: alike[key] for key in {"pod_network"} & alike.keys()}
-    extra = {key: region[key] for key in {"extra"} & region.keys()}
+    extra = {key: region[key] for key in {"extra", "components"} & region.keys()}
     return {**extra, **said, "cluster": {**network, **own}}
 
 

@@ -1,14 +1,18 @@
 """The files that a team brings, as a site names them: by a path, by a pattern, or as a chart."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
+from schemas.facts.own_components import OwnComponentError, make, named
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import store
 from schemas.model.extra import RENDERED, Extra
 
 Path = tuple[str | int, ...]
+OWN = "components"
+"""The section of the site file of components of one's own."""
 MANAGED = ("cluster.x-k8s.io", "metal3.io")
 """Domains of the API groups whose objects make machines; they live on the management cluster."""
 
@@ -43,13 +47,21 @@ def fits(path: str, pattern: str) -> bool:
     return path == pattern or (folder == its_folder and not hidden and fnmatchcase(name, its_name))
 
 
-def files_of(entry: Extra, texts: Mapping[str, str], at: Path = ()) -> list[Brought]:
-    """The files with objects of an entry that could be read, each once, in a fixed order."""
-    named: list[tuple[str, Path]] = [(p, ("manifests", n)) for n, p in enumerate(entry.manifests)]
+def files_of(site: Site, entry: Extra, at: Path) -> list[Brought]:
+    """The files with objects of an entry that could be read, each once, in a fixed order. What a
+    component of one's own makes is one; none where it fails, which is told as such."""
+    texts = site.texts
+    if at[0] == OWN:
+        with suppress(OwnComponentError):
+            return [Brought("", make(site, entry.name), at)]
+        return []
+    named_by: list[tuple[str, Path]] = [
+        (p, ("manifests", n)) for n, p in enumerate(entry.manifests)
+    ]
     if entry.chart:
-        named.append((f"{entry.chart}/{RENDERED}", ("chart",)))
+        named_by.append((f"{entry.chart}/{RENDERED}", ("chart",)))
     found: dict[str, Brought] = {}
-    for pattern, place in named:
+    for pattern, place in named_by:
         for path in sorted(texts):
             if fits(path, pattern):
                 found.setdefault(path, Brought(path, texts[path], (*at, *place)))
@@ -60,3 +72,14 @@ def every_extra(site: Site) -> Iterator[tuple[Path, Extra]]:
     """What a site brings, with its place in the site file; nothing of parts without a file."""
     for index, entry in enumerate(getattr(site.file, "extra", ())):
         yield ("extra", index), entry
+    for component, settings in named(site):
+        entry = Extra.model_construct(
+            name=component.name,
+            cluster=component.cluster,
+            protect=component.protect,
+            why=settings.why,
+            owner=settings.owner,
+            allow=settings.allow,
+            rules=list(component.effects),
+        )
+        yield (OWN, component.name), entry

@@ -68,6 +68,7 @@ class Code(StrEnum):
     EXTRA_HOOK = auto()
     EXTRA_REACH = auto()
     EXTRA_RULE = auto()
+    OWN_COMPONENT = auto()
     CHART_LOCK = auto()
     THIRD_PARTY_DANGER = auto()
     POD_NETWORK_UNFIT = auto()

@@ -39,7 +39,8 @@ class Model(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
     made_of: ClassVar[Any]
-    """The model whose fields this one has some of, where it has no source of its own."""
+    """The model whose fields this one has some of, or the texts of its fields, where it has no
+    source of its own."""
 
     @classmethod
     def __get_pydantic_json_schema__(
@@ -63,7 +64,9 @@ def field_docs(model: type[Model]) -> dict[str, str]:
     found: dict[str, str] = {}
     for each in reversed(model.__mro__):
         if issubclass(each, Model) and "made_of" in vars(each):
-            found |= {name: field_docs(each.made_of)[name] for name in each.model_fields}
+            made_of = each.made_of
+            docs = made_of if isinstance(made_of, dict) else field_docs(made_of)
+            found |= {name: docs[name] for name in each.model_fields}
         elif issubclass(each, Model) and each is not Model:
             (node,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
             body = node.body if isinstance(node, ast.ClassDef) else []

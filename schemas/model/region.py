@@ -31,6 +31,7 @@ _SECTIONS = {
     "access": "",
     "extra": "",
     "patches": "",
+    "components": "",
 }
 KEYS: tuple[Key, ...] = tuple(
     (section, name) if name else (section,)

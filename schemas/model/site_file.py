@@ -30,6 +30,7 @@ from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
 from schemas.model.patches import MOST_PATCHES, Patch
+from schemas.model.own_components import Components
 from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
@@ -242,6 +243,8 @@ class SiteFile(Model):
     """Manifests and charts that a team brings."""
     patches: Annotated[list[Patch], Field(max_length=MOST_PATCHES)] = []
     """Changes of generated objects that no field reaches, each with an end."""
+    components: Components = Components()  # type: ignore[valid-type]  # made of what is installed
+    """Components of one's own, by name, each with its settings."""
     access: Access | None = None
     """Staff who run or watch the site's cluster; teams name their own people."""
     policies: SitePolicies = SitePolicies()

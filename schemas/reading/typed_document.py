@@ -16,6 +16,7 @@ from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_scan import is_secret_name
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
+from schemas.model.own_components import missing
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
 from schemas.reading import literal_secrets, wording
@@ -241,6 +242,8 @@ def _unknown_field(
             "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
         )
         return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
+    if path == ("components", name) and meant is None:
+        return place(document, path, Code.OWN_COMPONENT, *missing(shorten(name)), key=True)
     if meant is None and (part := not_yet(name)):
         message = f"Foresite does not configure {part[0]}"
         fix = f"remove {shorten(name)}: {part[1]}"

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from schemas.facts.brought import Brought, every_extra, files_of, has_own_rules, is_managed
+from schemas.facts.brought import OWN, Brought, every_extra, files_of, has_own_rules, is_managed
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import is_own
@@ -33,8 +33,13 @@ class _Item(NamedTuple):
     def say(self, row: str, *values: object) -> Finding:
         """A fault of the object, whose title is the first value of the row."""
         title = f"{self.body['kind']} {self.body['metadata']['name']}"
-        at = TextPlace(f"sites/{self.file.path}", self.line, 1, self.file.named)
-        return say(row, at, title, *values)
+        return say(row, _at(self.file, self.line, 1), title, *values)
+
+
+def _at(file: Brought, line: int, column: int) -> Path | TextPlace:
+    """A place in a file; of what a component of one's own makes, its section."""
+    at = file.named
+    return at if at[0] == OWN else TextPlace(f"sites/{file.path}", line, column, at)
 
 
 def extra(site: Site) -> Iterator[Finding]:
@@ -45,7 +50,8 @@ def extra(site: Site) -> Iterator[Finding]:
             yield say("extra-twice", (*place, "name"), entry)
         names.add(entry.name)
         at = (*place, "name")
-        yield from _one_origin(entry.name, entry.manifests, entry.chart, at)
+        if place[0] != OWN:
+            yield from _one_origin(entry.name, entry.manifests, entry.chart, at)
         yield from _ends(place, entry)
 
 
@@ -53,7 +59,7 @@ def extra_objects(site: Site) -> Iterator[Finding]:
     """What is brought are objects that Foresite may apply, and none that is its own."""
     for place, entry in every_extra(site):
         kinds, read = set[str](), False
-        for file in files_of(entry, site.texts, place):
+        for file in files_of(site, entry, place):
             yield from brought_faults(file)
             for item in _items(file):
                 group = str(item.body["apiVersion"]).rpartition("/")[0]
@@ -87,9 +93,9 @@ def brought_faults(file: Brought) -> list[Finding]:
     try:
         read_objects(file.text)
     except ManifestError as error:
-        at = TextPlace(f"sites/{file.path}", error.line, error.column, file.named)
+        at = _at(file, error.line, error.column)
         return [Finding(Code.FILE_CONTENT, at, str(error), error.fix)]
-    if items := _items(file):
+    if (items := _items(file)) or file.named[0] == OWN:
         return [fault for item in items for fault in _taken(item)]
     return [say("extra-without-object", file.named, file)]
 

@@ -1,0 +1,34 @@
+"""What packages with components of one's own import (docs/own-components.md).
+
+``python -m foresite.own`` prints the JSON Schema of site files with the components installed here.
+"""
+
+from schemas.model.extra import OwnersRule
+from schemas.model.own_component import (
+    CONTRACT,
+    Component,
+    HostView,
+    PoolView,
+    Settings,
+    SiteView,
+)
+from schemas.model.primitives import DnsLabel, Ipv4, Model, Network
+
+__all__ = [
+    "CONTRACT",
+    "Component",
+    "DnsLabel",
+    "HostView",
+    "Ipv4",
+    "Model",
+    "Network",
+    "OwnersRule",
+    "PoolView",
+    "Settings",
+    "SiteView",
+]
+
+if __name__ == "__main__":
+    from schemas.editor import schema_text
+
+    print(schema_text(), end="")

@@ -1,0 +1,96 @@
+"""The objects of components of one's own: asked for in a process of their own.
+
+A component gets a copy of the site, and gives back plain data. So whatever it raises, exits or
+never comes back from is a fault of that component. The process keeps it from the network, other
+programs and files that it would write; that guards against mistakes, and is no sandbox.
+"""
+
+import functools
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+from schemas.facts.site import Site
+from schemas.model.own_component import Component, HostView, PoolView, Settings, SiteView
+from schemas.model.own_components import INSTALLED
+
+DEADLINE_S = 30
+"""Seconds that a component may take for the objects of one site."""
+MAX_OBJECTS, MAX_BYTES = 2000, 4 * 1024 * 1024
+"""The most objects of a component at one site, and their bytes."""
+
+
+class OwnComponentError(ValueError):
+    """A component fails; the message says how."""
+
+
+def named(site: Site) -> Iterator[tuple[Component, Settings]]:
+    """The components that a site names, with their settings there."""
+    for name, settings in getattr(site.file, "components", ()):
+        component = INSTALLED[name].component
+        if component is not None and settings is not None:
+            yield component, settings
+
+
+def make(site: Site, name: str, seed: str = "1") -> str:
+    """The objects of a component as YAML, made with a seed of hashes. Raises OwnComponentError."""
+    settings = getattr(site.file.components, name)
+    return _ask(name, view_of(site).model_dump_json(), settings.model_dump_json(), seed)
+
+
+def view_of(site: Site) -> SiteView:
+    """What components see of a site."""
+    cluster = site.file.cluster
+    hosts = [
+        HostView(name=h.name, pool=h.pool, zone=h.zone, address=h.ip, rack=h.rack)
+        for h in site.hosts
+    ]
+    return SiteView(
+        name=site.name,
+        region=site.file.region,
+        kubernetes=cluster.kubernetes,
+        endpoint=cluster.endpoint,
+        pods=cluster.pods,
+        services=cluster.services,
+        zones={zone.name: zone.network for zone in site.file.zones},
+        pools=[
+            PoolView(
+                name=pool.name,
+                role=pool.role.value,
+                machines=site.replicas(pool),
+                model=(model := site.model(pool)),
+                resource=site.resource(model) if model else None,
+                labels=pool.labels,
+                taints=[each.model_dump(mode="json") for each in pool.taints or ()],
+            )
+            for pool in site.file.pools
+        ],
+        hosts=hosts,
+    )
+
+
+# Many ask for the objects of one state of a site.
+@functools.lru_cache(maxsize=64)
+def _ask(name: str, view: str, settings: str, seed: str) -> str:
+    path = os.pathsep.join(filter(None, sys.path))
+    try:
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "schemas.facts.own_process"],
+            input=json.dumps({"name": name, "view": view, "settings": settings}),
+            env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            check=False,
+            timeout=DEADLINE_S,
+        )
+        answer = json.loads(done.stdout)
+    except subprocess.TimeoutExpired:
+        raise OwnComponentError(f"it takes more than {DEADLINE_S} s") from None
+    except ValueError:
+        raise OwnComponentError("it ends the program") from None
+    if "failed" in answer:
+        raise OwnComponentError(answer["failed"])
+    return str(answer["text"])

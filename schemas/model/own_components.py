@@ -1,0 +1,128 @@
+"""Components of one's own that are installed, and their sections of the site file.
+
+Packages name them as entry points. One that cannot be used fails no site that does not name it.
+"""
+
+import re
+from collections.abc import Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, NamedTuple
+
+from pydantic import create_model
+
+from schemas.model.extra import OwnersRule
+from schemas.model.own_component import CONTRACT, Component, Settings
+from schemas.model.primitives import DNS_LABEL_PATTERN, Model, field_docs
+
+GROUP = "foresite.components"
+BUILT_IN = {
+    "machines", "pod-network", "etcd-snapshots", "accelerators", "network-devices", "teams",
+    "schedulers", "training", "object-cache", "remediation", "monitoring", "secrets",
+    "admission-policies", "extra",
+}  # fmt: skip
+"""Names of Foresite's own components."""
+
+
+class Installed(NamedTuple):
+    """A component of an installed package; the obstacle that keeps it from being used is its
+    ``fault``, and what to do about that is ``fix``."""
+
+    package: str
+    component: Component | None = None
+    fault: str = ""
+    fix: str = ""
+
+
+def find_installed() -> dict[str, Installed]:
+    """The components of the packages on the path, by name."""
+    found: dict[str, Installed] = {}
+    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        name, package = point.name, f"{point.dist.name} {point.dist.version}" if point.dist else ""
+        if name in found:
+            both = f"{found[name].package} and {package}"
+            found[name] = Installed(both, None, "two packages bring it", "remove one of the two")
+        else:
+            found[name] = _load(point, package)
+    return found
+
+
+def _load(point: EntryPoint, package: str) -> Installed:
+    """The component that an entry point names. Whatever its package raises is its fault."""
+    try:
+        made = point.load()
+        fault = next(_faults(point.name, made), None)
+        if not fault:
+            # What site files, their schema and ``explain`` need of it.
+            field_docs(made.settings)
+            made.settings.model_json_schema()
+    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the package does
+        fault = ("loading it fails: " + describe(error), f"correct {point.value}, or its package")
+    return Installed(package, None, *fault) if fault else Installed(package, made)
+
+
+def _faults(name: str, found: object) -> Iterator[tuple[str, str]]:
+    """The faults of what an entry point names, each with what to do."""
+    if not re.fullmatch(DNS_LABEL_PATTERN, name) or hasattr(Model, name):
+        yield "its name cannot be a field", "give the entry point a name such as load-balancer"
+    if name in BUILT_IN:
+        yield "Foresite's own component has its name", "give the entry point another name"
+    if not isinstance(found, Component):
+        yield f"it is {type(found).__name__}, no Component", "name a foresite.own.Component"
+        return
+    made: Any = found  # its fields hold whatever the package gave them
+    if made.contract != CONTRACT:
+        older = isinstance(made.contract, int) and made.contract < CONTRACT
+        message = f"it is written for contract {made.contract!r}, this Foresite has {CONTRACT}"
+        yield message, f"install a newer {'package' if older else 'Foresite, or an older package'}"
+    if made.name != name:
+        yield f"it calls itself {made.name}", "give it the name of its entry point"
+    if not (isinstance(made.settings, type) and issubclass(made.settings, Settings)):
+        yield "its settings are no foresite.own.Settings", "derive them from that type"
+    texts = isinstance(made.what, str) and made.cluster in ("site", "management")
+    if not callable(made.objects) or not texts:
+        yield "objects, what or cluster is of another type", "compare it with foresite.own"
+    if not all(isinstance(each, OwnersRule) for each in made.effects):
+        yield "its effects are not all OwnersRule", "write foresite.own.OwnersRule(...)"
+
+
+def describe(error: BaseException) -> str:
+    """An error of somebody's code in one line."""
+    try:
+        return " ".join(f"{type(error).__name__}: {error}".split())[:300]
+    except Exception:  # noqa: BLE001  whatever the code does
+        return type(error).__name__
+
+
+INSTALLED = find_installed()
+"""The components of installed packages, by name."""
+
+
+def _sections() -> type[Model]:
+    usable = {name: each.component for name, each in INSTALLED.items() if each.component}
+    fields: dict[str, Any] = {name: (each.settings | None, None) for name, each in usable.items()}
+    text = "Sections of the components of one's own that are installed."
+    made: type[Model] = create_model("Components", __base__=Model, __doc__=text, **fields)
+    made.made_of = {name: each.what for name, each in usable.items()}
+    return made
+
+
+Components = _sections()
+"""The sections; without packages of one's own there are none."""
+
+
+def missing(name: str) -> tuple[str, str]:
+    """Why a site cannot have the component ``name``, and what to do."""
+    known = INSTALLED.get(name)
+    if known:
+        return f"the component {name} ({known.package}) cannot be used: {known.fault}", known.fix
+    fix = "run `uv add PACKAGE` (or `pip install PACKAGE`) where Foresite runs, or remove it"
+    return f"no installed package has a component {name}", fix
+
+
+def versions() -> list[str]:
+    """A line on each installed component, for a person."""
+    return [
+        f"component {name}: {each.package}"
+        + (f", cannot be used: {each.fault}" if each.fault else "")
+        for name, each in INSTALLED.items()
+    ]

@@ -1,0 +1,244 @@
+"""Components of one's own: a package on the path makes objects of a site, and what it does wrong
+is a problem that names it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from components.site import COMPONENTS
+from foresite.own import CONTRACT, Component, Settings, SiteView
+from policies.third_party import parties
+from schemas.facts import own_components
+from schemas.facts.own_components import OwnComponentError, _ask, view_of
+from schemas.kubernetes.manifests import read_objects
+from schemas.model.own_components import BUILT_IN, find_installed
+from tests.golden import every_site
+from tests.kit.preview_repository import Repository
+from tests.kit.repository import ROOT
+
+KIT = ROOT / "tests" / "kit" / "own_component"
+SITE = every_site()["lab-1"]
+VIEW = view_of(SITE).model_dump_json()
+SECTION = """
+components:
+  acme-pools:
+    why: Services of the lab need addresses
+    owner: net-team
+    addresses: {lab: 10.99.0.0/24}
+"""
+OBJECT = (
+    "{'apiVersion': 'v1', 'kind': '%s', 'metadata': {'name': 'a', 'namespace': 'acme-pools'%s}}"
+)
+
+
+def run(root: Path, *words: str) -> tuple[int, str]:
+    """A command with the package on its path, in a process of its own."""
+    env = {**os.environ, "PYTHONPATH": f"{KIT}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-P", "-m", "foresite", *words]
+    done = subprocess.run(command, cwd=root, env=env, capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout + done.stderr
+
+
+def ask(monkeypatch: pytest.MonkeyPatch, fault: str = "", seed: str = "1") -> str:
+    """The objects of the package's component, made while ``fault`` is run."""
+    monkeypatch.syspath_prepend(KIT)
+    settings = {"why": "a test of it", "owner": "me", "addresses": {"a": "10.9.0.0/24"}}
+    return _ask("acme-pools", VIEW, json.dumps({**settings, "fault": fault}), seed)
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Repository:
+    found = Repository(tmp_path)
+    file = tmp_path / "sites" / "lab-1.yaml"
+    text = file.read_text().replace("  services:", "  context: lab-1\n  services:", 1)
+    file.write_text(text + SECTION)
+    return found
+
+
+def test_names_that_are_taken_are_those_of_components() -> None:
+    assert set(COMPONENTS) == BUILT_IN
+
+
+def test_objects_are_its_definitions_its_namespaces_and_what_it_makes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    made = [body for body, _ in read_objects(ask(monkeypatch))]
+    kinds = [each["kind"] for each in made]
+    assert kinds == ["CustomResourceDefinition", "Namespace", "AddressPool"]
+    assert made[-1]["spec"] == {"addresses": ["10.9.0.0/24"], "site": "lab-1"}
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ("raise LookupError('no such pool')", "LookupError: no such pool"),
+        ("raise SystemExit", "it ends the program"),
+        ("import os; os._exit(3)", "it ends the program"),
+        ("import socket; socket.create_connection(('192.0.2.1', 1))", "may not do this (socket"),
+        ("import subprocess; subprocess.run(['id'])", "may not do this (subprocess"),
+        ("import os; os.system('id')", "may not do this (os.system"),
+        ("open('/tmp/acme', 'w')", "may not write files"),
+        ("made.append(7)", "it makes int"),
+        ("made.append({'spec': {1, 2}})", "not JSON serializable"),
+        ("made.append({'spec': float('nan')})", "Out of range float"),
+        ("made += [{}] * 2000", "more than 2000 objects"),
+        ("made.append({'spec': 'x' * 5_000_000})", "4194304 bytes"),
+        ("while True: pass", "more than"),
+    ],
+)
+def test_whatever_it_does_is_its_own_fault(
+    monkeypatch: pytest.MonkeyPatch, fault: str, said: str
+) -> None:
+    if fault.startswith("while"):
+        monkeypatch.setattr(own_components, "DEADLINE_S", 3)
+    with pytest.raises(OwnComponentError) as raised:
+        ask(monkeypatch, fault)
+    assert said in str(raised.value)
+
+
+def test_what_it_prints_is_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask(monkeypatch, "print('kind: Secret')") == ask(monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "said"),
+    [
+        ("raise KeyError(1)", "own-component", "acme-pools makes no objects of lab-1: KeyError"),
+        ("made[0]['spec']['site'] = str({*'abcdef'})", "own-component", "the second time"),
+        (f"made.append({OBJECT % ('Secret', '')})", "secret-in-file", "Secret a"),
+        (f"made.append({OBJECT % ('Bogus', '')})", "object-invalid", "Bogus"),
+        ("made.append(made[0])", "duplicate-name", "AddressPool"),
+        (
+            f"made.append({OBJECT % ('ConfigMap', ', %r: {%r: %r}')})"
+            % ("labels", "foresite.dev/component", "machines"),
+            "extra-reach",
+            "foresite.dev/component",
+        ),
+        ("made[0]['spec']['addresses'] = 7", "object-invalid", "7"),
+        ("made[0].pop('metadata')", "file-content", "metadata"),
+    ],
+)
+def test_a_fault_is_a_problem_at_its_section(
+    repository: Repository, fault: str, code: str, said: str
+) -> None:
+    file = repository.root / "sites" / "lab-1.yaml"
+    file.write_text(file.read_text() + f"    fault: {json.dumps(fault)}\n")
+    status, output = run(repository.root, "check", "lab-1")
+    assert status == 1 and said in output, output
+    assert f": {code} " in output or f": {code}\n" in output
+    assert "Traceback" not in output and "lab-1.yaml:" in output
+
+
+def test_commands_work_on_a_site_that_names_it(repository: Repository, tmp_path: Path) -> None:
+    root = repository.root
+    assert run(root, "check", "lab-1")[0] == 0
+    assert "component acme-pools: acme-pools 1.2.0" in run(root, "--version")[1]
+    _, explained = run(root, "explain", "lab-1", "components.acme-pools.addresses.lab")
+    assert "extra: AddressPool acme-pools/lab" in explained and "sites/lab-1.yaml:" in explained
+    out = tmp_path / "out"
+    assert run(root, "render", "lab-1", "--out", str(out))[0] == 0
+    text = (out / "lab-1" / "site" / "extra" / "addresspool.yaml").read_text()
+    assert "foresite.dev/component: extra-acme-pools" in text and "10.99.0.0/24" in text
+
+
+def test_a_setting_of_its_own_is_judged_where_it_stands(repository: Repository) -> None:
+    file = repository.root / "sites" / "lab-1.yaml"
+    text = file.read_text()
+    file.write_text(text.replace("{lab: 10.99.0.0/24}", "{lab: 10.99.0.1/24}\n    adresses: {}"))
+    _, output = run(repository.root, "check", "lab-1")
+    line = text[: text.index("addresses: {lab")].count("\n") + 1
+    assert f"sites/lab-1.yaml:{line}:22: network-not-canonical" in output
+    assert f"sites/lab-1.yaml:{line + 1}:5: unknown-field" in output and "write addresses" in output
+
+
+def test_a_preview_says_what_its_own_table_says(repository: Repository) -> None:
+    root = repository.root
+    repository.commit("component")
+    file = root / "sites" / "lab-1.yaml"
+    file.write_text(file.read_text().replace("10.99.0.0/24", "10.98.0.0/24"))
+    _, output = run(root, "preview", "--base", "HEAD")
+    assert "net-team says (not Foresite, until 2028-06-30)" in output, output
+    file.write_text(file.read_text() + "    fault: made[0]['spec']['site'] = 'other'\n")
+    _, output = run(root, "preview", "--base", "HEAD")
+    assert "no rule covers what it does to machines" in output, output
+
+
+def test_the_editor_completes_its_settings() -> None:
+    env = {**os.environ, "PYTHONPATH": f"{KIT}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-m", "foresite.own"]
+    schema = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+    section = schema["properties"]["components"]["properties"]["acme-pools"]
+    assert section["description"].startswith("Address pools for Services.")
+    assert {"addresses", "owner", "why", "allow"} <= section["properties"].keys()
+    assert "Networks of addresses" in section["properties"]["addresses"]["description"]
+
+
+def test_its_dangers_are_those_of_a_third_party() -> None:
+    section: dict[str, object] = {"acme-pools": {"allow": []}, "not-named": None}
+    assert parties({"components": section})["extra-acme-pools"].place == (
+        "components",
+        "acme-pools",
+    )
+
+
+class Fitting(Settings):
+    """Settings of components that cannot be used for another reason."""
+
+
+def nothing(site: SiteView, settings: Fitting) -> list[dict[str, object]]:
+    return []
+
+
+def component(**fields: object) -> object:
+    usual = {"contract": CONTRACT, "name": "acme", "what": "A test.", "settings": Fitting}
+    return Component(**{**usual, "objects": nothing, **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "found", "said"),
+    [
+        ("acme", component(), ""),
+        ("acme", component(contract=CONTRACT - 1), "install a newer package"),
+        ("acme", component(contract=CONTRACT + 1), "install a newer Foresite"),
+        ("acme", component(name="other"), "it calls itself other"),
+        ("acme", component(settings=dict), "no foresite.own.Settings"),
+        ("acme", component(objects=7), "of another type"),
+        ("acme", component(cluster="both"), "of another type"),
+        ("acme", component(effects=(7,)), "not all OwnersRule"),
+        ("acme", 7, "it is int, no Component"),
+        ("machines", component(name="machines"), "Foresite's own component has its name"),
+        ("copy", component(name="copy"), "cannot be a field"),
+        ("A_b", component(name="A_b"), "cannot be a field"),
+        ("acme", ImportError("no module acme"), "loading it fails: ImportError: no module acme"),
+        ("acme", SystemExit(3), "loading it fails: SystemExit: 3"),
+    ],
+)
+def test_one_that_does_not_fit_says_why(
+    monkeypatch: pytest.MonkeyPatch, name: str, found: object, said: str
+) -> None:
+    def load() -> object:
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    point = SimpleNamespace(name=name, value="acme:COMPONENT", load=load, dist=None)
+    monkeypatch.setattr("schemas.model.own_components.entry_points", lambda group: [point])  # noqa: ARG005
+    made = find_installed()[name]
+    assert said in f"{made.fault}; {made.fix}" and bool(made.fault) == bool(said)
+
+
+def test_two_packages_with_one_name_are_both_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        SimpleNamespace(name="acme", load=component, dist=SimpleNamespace(name=each, version="1"))
+        for each in ("one", "two")
+    ]
+    for each in points:
+        each.load = component
+    monkeypatch.setattr("schemas.model.own_components.entry_points", lambda group: points)  # noqa: ARG005
+    found = find_installed()["acme"]
+    assert found.component is None and found.package == "one 1 and two 1"
