@@ -57,8 +57,8 @@ __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes"
 MODULES = (
     identity, data_disks, networks, addresses, hosts, host_networks, host_addresses, pools,
     versions, files, control_plane, accelerators, accelerators_programs, accelerators_requests,
-    nvlink, schedulers, rollouts, kubelet, kubelet_managers, host_settings, firmware, network_devices,
-    teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
+    nvlink, schedulers, rollouts, kubelet, kubelet_managers, host_settings, firmware,
+    network_devices, teams, namespaces, access, teams_quotas, object_cache, object_cache_endpoints,
     object_cache_server, remediation, remediation_repairs, remediation_detector, monitoring,
     policies, secrets, extra, cni,
 )  # fmt: skip
