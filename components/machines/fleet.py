@@ -109,6 +109,7 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
             accelerators=Accelerators(profile.accelerators.model, profile.accelerators.count)
             if profile.accelerators
             else Accelerators(),
+            domain=RACK_LABEL if profile.nvlink_domain else "",
         )
 
 
