@@ -33,6 +33,7 @@ from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, mutating_api
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
+from schemas.model.accelerators import CHANNEL_CLASS
 
 MODELS = f"accelerator-models.{OWN_DOMAIN}"
 BY_MODEL = f"accelerators-by-model.{OWN_DOMAIN}"
@@ -136,12 +137,13 @@ def _claims(site: Site) -> Judged:
     or of their drivers' domains. Schedulers make claims for pods; they are known by their right to
     bind these in every namespace."""
     kinds = ["resourceclaims", "resourceclaimtemplates"]
+    spared = f"c != '{CHANNEL_CLASS}' && (" if site.compute_domains() else ""
     binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
     return Judged(
         CLAIMS,
         {**TEAMS, "resourceRules": [_rule("resource.k8s.io", kinds, ["CREATE"], ["*"])]},
         claim_variables(site),
-        _checks("claims"),
+        _checks("claims", spared=spared, end=")" if spared else ""),
         {"name": "no-scheduler", "expression": f"!{binds}"},
     )
 

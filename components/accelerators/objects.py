@@ -1,6 +1,7 @@
 """Every object of a site's accelerators, on its own cluster, in a fixed order."""
 
 from components.accelerators.admission import policies
+from components.accelerators.compute_domains import compute_domains
 from components.accelerators.deviceclasses import device_classes
 from components.accelerators.discovery import discovery
 from components.accelerators.names import COMPONENT, NAMESPACE, served_pools
@@ -23,5 +24,6 @@ def objects(site: Site) -> list[Manifest]:
             *discovery(site),
             *device_classes(site),
             *policies(site),
+            *compute_domains(site),
         ]
     )

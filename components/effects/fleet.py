@@ -46,7 +46,8 @@ class Group(NamedTuple):
     ``owner`` is that object's component and logical name. A pool is one group, or one for each zone
     where these are rolled out apart; ``zone`` is empty otherwise. ``labels`` and ``taints`` are
     those of all its nodes. ``replicas`` of the ``hosts`` have a machine; Git does not say which.
-    The health check acts while at most ``unhealthy_percent`` of the pool have failed.
+    The health check acts while at most ``unhealthy_percent`` of the pool have failed. ``domain`` is
+    the label of nodes by which hosts share an NVLink domain; empty where none does.
     """
 
     owner: tuple[str, str]
@@ -60,6 +61,7 @@ class Group(NamedTuple):
     pace: Pace
     unhealthy_percent: int
     accelerators: Accelerators = Accelerators()
+    domain: str = ""
 
 
 @dataclass(frozen=True)

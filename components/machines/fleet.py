@@ -111,6 +111,7 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
             )
             if profile.accelerators
             else Accelerators(),
+            domain=RACK_LABEL if profile.nvlink_domain else "",
         )
 
 

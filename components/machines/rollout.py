@@ -114,7 +114,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         drain_hours=drain,
         out=Ledger(model, there, there * each, out, out * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
-        notes=tuple(_notes(pace, found)),
+        notes=(*_notes(pace, found), *_domains(group, out)),
         control_plane=group.control_plane,
     )
 
@@ -166,6 +166,21 @@ def _moved_hosts(site: SiteChange, group: Group) -> int:
 def _notes(pace: Pace, found: Waves) -> Iterator[str]:
     if found.groups:
         yield f"a drain waits up to {pace.drain_seconds} s for pods and their disruption budgets"
+
+
+def _domains(group: Group, out: int) -> Iterator[str]:
+    """The NVLink domains that stay whole at the worst moment, where hosts share some."""
+    sizes = Counter(dict(host.labels).get(group.domain, "") for host in group.hosts)
+    if not (group.domain and out):
+        return
+    whole = sorted(sizes.values())[: max(0, len(sizes) - out)]
+    kept = f"{len(whole)} keep{'s' * (len(whole) == 1)}"
+    each = " and ".join(f"{size} of {size}" for size in sorted({*whole}))
+    yield (
+        f"of {len(sizes)} racks, each an NVLink domain, {kept} {each or 'all hosts'}: a host that "
+        "is installed again ends the jobs across its rack, and a spare in another rack does not "
+        "replace it"
+    )
 
 
 _OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)

@@ -43,11 +43,12 @@ def rules(site: Site, role: str) -> list[Json]:
     """The rules of a role, as far as the site's schedulers know their kinds. An operator may do
     all that a viewer may."""
     kinds = {"", *(backend.kind.value for backend in site.scheduling.backends)}
+    kinds |= {"compute-domains"} if site.compute_domains() else set()
     rows = TOLD.rows(role) + (TOLD.rows("viewer") if role == "operator" else [])
     return [
         rule(row["group"], row["resources"], VERBS.get(str(row["verbs"])) or row["verbs"])
         for row in rows
-        if row.get("backend", "") in kinds
+        if row.get("backend", row.get("with", "")) in kinds
     ]
 
 

@@ -245,6 +245,12 @@ class GpuOperator(Model):
     upgrade."""
 
 
+DRIVER_IMAGE = "nvidia-dra-driver"
+"""The name of its DRA driver's image in a release."""
+CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
+"""The class of the one claim that a job across hosts has; it hands out no GPU."""
+
+
 class ComputeDomains(Model):
     """ComputeDomains: jobs over several hosts of an NVLink domain share their GPUs' memory (IMEX).
 

@@ -70,6 +70,11 @@ def _programs(site: Site) -> Iterator[_Named]:
     holders: tuple[tuple[BaseModel | None, Path, str], ...] = (
         (file.network_devices, devices, "the SR-IOV network operator"),
         (gpu_operator, (*gpus, "namespace"), "the GPU operator"),
+        (
+            site.compute_domains(),
+            ("accelerators", "compute_domains", "namespace"),
+            "ComputeDomains",
+        ),
         (scheduling if runs_schedulers else None, ("scheduling", "namespace"), "the schedulers"),
         (file.cache, ("cache", "namespace"), "the object cache"),
         (remediation, ("remediation", "namespace"), "fault remediation"),

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
+from schemas.model.accelerators import DRIVER_IMAGE
 from schemas.model.vocabulary import ModelBy
 from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.scope import InPool
@@ -19,7 +20,6 @@ KUBERNETES = (1, 34, 2)
 """The first Kubernetes that the driver goes with."""
 DRIVER = (570, 158, 1)
 """The first NVIDIA driver that it goes with."""
-IMAGE = "nvidia-dra-driver"
 _PLACE: Path = ("accelerators", "compute_domains")
 
 
@@ -62,8 +62,8 @@ def compute_domains(site: Site) -> Iterator[Finding]:
     settings = site.file.accelerators
     if settings and settings.model_by is ModelBy.DRA:
         yield say("compute-domains-with-dra", _PLACE)
-    if chosen.image is None and IMAGE not in site.release.images:
-        yield say("compute-domains-image", _PLACE, site, IMAGE)
+    if chosen.image is None and DRIVER_IMAGE not in site.release.images:
+        yield say("compute-domains-image", _PLACE, site, DRIVER_IMAGE)
     field = "workers" if site.file.cluster.workers else "kubernetes"
     version = site.file.cluster.workers or site.file.cluster.kubernetes
     if _numbers(version) < KUBERNETES:

@@ -230,7 +230,9 @@ def test_a_first_site_from_an_example(tmp_path: Path, capsys: pytest.CaptureFixt
     assert run(folder, "check") == FOUND
     capsys.readouterr()
     assert run(folder, "new", "osaka-2", "--like", "tokyo-9") == FAILED
-    assert "known: osaka-1; examples: lab-1, tokyo-1, tsukuba-1" in capsys.readouterr().err
+    assert (
+        "known: osaka-1; examples: lab-1, sapporo-1, tokyo-1, tsukuba-1" in capsys.readouterr().err
+    )
 
 
 def add_profile(folder: Path, name: str = "t4-ours") -> Path:

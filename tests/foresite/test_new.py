@@ -264,7 +264,7 @@ def test_a_failure_half_way_leaves_no_file(
     assert state(root) == before
 
 
-@pytest.mark.parametrize("like", ["lab-1", "tokyo-1", "tsukuba-1"])
+@pytest.mark.parametrize("like", ["lab-1", "sapporo-1", "tokyo-1", "tsukuba-1"])
 def test_what_the_region_says_is_left_to_it(tmp_path: Path, like: str) -> None:
     for folder in ("sites", "regions"):
         shutil.copytree(ROOT / folder, tmp_path / folder)

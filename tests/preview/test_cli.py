@@ -192,7 +192,8 @@ def test_a_change_of_the_code_is_unknown_unless_each_side_is_made_by_its_own(
     assert run(repository, *ends, "--fail-on", "unknown") == 1
     each = document(repository, capsys, *ends, "--code", "each")
     assert (each["code_changed"], each["impact"]) == ([], "none")
-    assert {site["name"] for site in each["sites"]} == {"lab-1", "tokyo-1", "tsukuba-1"}
+    names = {site["name"] for site in each["sites"]}
+    assert names == {"lab-1", "sapporo-1", "tokyo-1", "tsukuba-1"}
 
 
 def test_an_untrusted_request_is_judged_by_the_code_of_the_base(

@@ -22,7 +22,7 @@ def test_a_state_equals_itself_in_the_work_tree_and_in_git(repository: Repositor
     committed, here = at(repository.root, "HEAD"), work_tree(repository.root)
     assert differing(committed, here) == []
     assert committed.read([TOKYO]) == here.read([TOKYO])
-    assert site_names(committed) == ["lab-1", "tokyo-1", "tsukuba-1"]
+    assert site_names(committed) == ["lab-1", "sapporo-1", "tokyo-1", "tsukuba-1"]
 
 
 def test_what_is_not_committed_counts_staged_or_not(repository: Repository) -> None:
@@ -57,9 +57,11 @@ def test_a_change_of_what_sites_share_touches_those_that_name_it(repository: Rep
 
     profile = "description: 4U server with eight NVIDIA V100 SXM2 32 GB"
     assert touched_by(f"{CATALOGUE}/hardware.yaml", profile, f"{profile} (old)") == ["tokyo-1"]
-    every = ["lab-1", "tokyo-1", "tsukuba-1"]
+    every = ["lab-1", "sapporo-1", "tokyo-1", "tsukuba-1"]
     image = "default_os:"
-    assert touched_by(f"{CATALOGUE}/releases/2026.11.yaml", image, f"# x\n{image}") == every
+    assert touched_by(f"{CATALOGUE}/releases/2026.11.yaml", image, f"# x\n{image}") == [
+        each for each in every if each != "sapporo-1"
+    ]
     network = "sites/pod-network/flannel.yaml"
     named = [name for name in every if network.split("/", 1)[1] in
              repository.text(f"sites/{name}.yaml")]  # fmt: skip
@@ -105,7 +107,7 @@ def test_a_site_that_takes_nothing_new_suspects_nobody(repository: Repository) -
 def test_networks_are_compared_by_what_they_cover(repository: Repository) -> None:
     repository.replace(TOKYO, "bmc: {network: 10.24.0.0/20}", "bmc: {network: 10.0.0.0/8}")
     sides = at(repository.root, "HEAD"), work_tree(repository.root)
-    assert suspects(*sides, ["tokyo-1"]) == {"tokyo-1", "tsukuba-1", "lab-1"}
+    assert suspects(*sides, ["tokyo-1"]) == {"tokyo-1", "tsukuba-1", "lab-1", "sapporo-1"}
 
 
 def test_the_base_is_where_the_main_branch_was_left(repository: Repository) -> None:
