@@ -29,8 +29,8 @@ from schemas.model.kubelet import Kubelet
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
-from schemas.model.patches import MOST_PATCHES, Patch
 from schemas.model.own_components import Components
+from schemas.model.patches import MOST_PATCHES, Patch
 from schemas.model.policies import SitePolicies
 from schemas.model.primitives import (
     ContextName,
