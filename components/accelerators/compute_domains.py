@@ -52,7 +52,7 @@ def _documents(site: Site, driver: str) -> list[Json]:
         daemon_class=metadata(site, f"{NAME}-daemon.nvidia.com"),
         channel_class=metadata(site, CHANNEL_CLASS),
         policy=metadata(site, NAME, chosen.namespace),
-        image=chosen.image or site.release.images[DRIVER_IMAGE],
+        image=chosen.image or site.images[DRIVER_IMAGE],
         namespace=chosen.namespace,
         security=SECURITY,
         driver=driver,

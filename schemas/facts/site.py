@@ -116,6 +116,11 @@ class Site:
             raise KeyError(pool.name)
         return image.arm64
 
+    @property
+    def images(self) -> dict[str, str]:
+        """Images of programs by their names: the release's, and those that only the site has."""
+        return {**self.file.sources.images, **self.release.images}
+
     def first_boot(self, pool: Pool) -> FirstBoot:
         """The needs of a pool's hosts at their first boot."""
         return pool.first_boot or self.file.first_boot

@@ -62,7 +62,7 @@ def compute_domains(site: Site) -> Iterator[Finding]:
     settings = site.file.accelerators
     if settings and settings.model_by is ModelBy.DRA:
         yield say("compute-domains-with-dra", _PLACE)
-    if chosen.image is None and DRIVER_IMAGE not in site.release.images:
+    if chosen.image is None and DRIVER_IMAGE not in site.images:
         yield say("compute-domains-image", _PLACE, site, DRIVER_IMAGE)
     field = "workers" if site.file.cluster.workers else "kubernetes"
     version = site.file.cluster.workers or site.file.cluster.kubernetes
