@@ -12,7 +12,7 @@ from components.making.manifest import Json
 from components.making.object_cache_client import CacheClient, cache_client
 from components.making.rdma import Needs, needs
 from components.training.request import JobRequest
-from components.training.room import Room, default_cpu, default_memory, room
+from components.training.room import Room, default_cpu, default_memory, room, workers_on
 from schemas.facts.racks import devices_of_pod, domain_settings, nvlink_pools
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
@@ -144,6 +144,12 @@ class Setting:
         """True if its workers share memory through a ComputeDomain."""
         several = self.request.workers > 1 and domain_settings(self.site) is not None
         return several and self.shares_nvlink
+
+    def fit(self, here: Room) -> int:
+        """How many workers fit on a host. It has one channel of a ComputeDomain, which no two
+        claims share (dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-kubelet-plugin/driver.go)."""
+        found = workers_on(here, max(1, self.per_worker), self.cpu, self.memory)
+        return min(1, found) if self.has_domain else found
 
     @property
     def gang(self) -> Gang | None:

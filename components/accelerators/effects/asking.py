@@ -13,7 +13,7 @@ from components.accelerators.effects.concerned import (
     served_on_sides,
     unsure,
 )
-from components.accelerators.effects.operator import restart
+from components.accelerators.effects.operator import MPS, restart
 from components.accelerators.sharing import CONFIG
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
@@ -31,6 +31,10 @@ _RELOAD = (
 _SLICES = (
     "its cards are divided into other MIG slices: all pods with GPUs have to leave the hosts, "
     "nobody drains them, and a host may reboot; drain the pool first"
+)
+_CLIENTS = (
+    "the control daemon of MPS starts again with another limit for each client: what becomes of "
+    "processes that run on the cards is not known; drain the pool first"
 )
 _WHOLE = (
     "its cards change between whole and shared, or between ways of sharing, and nobody is evicted: "
@@ -78,7 +82,9 @@ def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     hosts = hosts_where(site, lambda _, each: each.pool.name == pool)
     if any(each and each.mig for each in ways):
         yield unsure(change, field, (_SLICES, MIG), hosts)
-    elif all(ways) and len({bool(each and each.mps) for each in ways}) == 1:
+    elif all(each and each.mps for each in ways):
+        yield unsure(change, field, (_CLIENTS, MPS), hosts)
+    elif all(each and each.time_slicing for each in ways):
         yield from TABLE.judges["reshared"](site, change, field)
     else:
         yield unsure(change, field, (_WHOLE, DEVICES), hosts)
