@@ -21,6 +21,7 @@ from components.making.taints import tolerations
 from components.making.template import filled
 from components.teams.names import metadata, of_team
 from schemas.facts.quotas import Holder, models_held_by, supply
+from schemas.facts.racks import domain_settings
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, LEVEL_LABELS
 from schemas.model.accelerators import CHANNEL_RESOURCE
@@ -145,7 +146,7 @@ def _unlimited_resources(site: Site) -> dict[str, str]:
         if model:
             names += [site.resource(model), site.accelerators[model].plugin.resource]
         found |= dict.fromkeys(names, UNLIMITED_DEVICES)
-    if site.compute_domains() is not None:
+    if domain_settings(site) is not None:
         # Kueue 0.19.2, pkg/dra/claims.go: it holds jobs whose claims it cannot count.
         found[CHANNEL_RESOURCE] = UNLIMITED_DEVICES
     for model in models_held_by(site, Holder.KUEUE):

@@ -19,7 +19,9 @@ def room_of_worker(job: Setting) -> Iterator[Refusal]:
     """A worker fits on a host."""
     request = job.request
     if job.per_worker > job.most:
-        message = f"a host has {job.most} of {request.model}, not {job.per_worker}"
+        shared = any(pool.sharing for pool in job.pools)
+        whose = "a pod may have one share of a card" if shared else f"a host has {job.most}"
+        message = f"{whose} of {request.model}, not {job.per_worker}"
         fix = f"write at most {job.most}, and more --workers"
         yield Refusal("--per-worker", message, fix)
     cpu, memory = (max(each) for each in zip(*((r.cpu, r.memory) for r in job.rooms), strict=True))

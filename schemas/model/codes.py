@@ -143,6 +143,7 @@ class Code(StrEnum):
     # --- accelerators and network devices -----------------------------------------------------
     ACCELERATOR_UNKNOWN = auto()
     ACCELERATOR_UNSERVED = auto()
+    RACK_AMBIGUOUS = auto()
     NVLINK_DOMAIN = auto()
     RESOURCE_CLASH = auto()
     SHARING_IMPOSSIBLE = auto()

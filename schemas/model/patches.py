@@ -13,6 +13,7 @@ from schemas.model.primitives import DnsLabel, Model
 
 _STEP = r"/([^/\[\]~]|~[01])+(\[[A-Za-z]+=[^\[\]\s]+\])?"
 MOST_PATCHES, MOST_OPERATIONS = 50, 20
+_JSON = ["object", "array", "string", "number", "boolean", "null"]
 
 
 class PatchOperation(Model):

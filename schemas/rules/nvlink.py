@@ -24,6 +24,14 @@ DRIVER = (570, 158, 1)
 _PLACE: Path = ("accelerators", "compute_domains")
 
 
+def racks(site: Site) -> Iterator[Finding]:
+    """A rack is in one zone: nodes have its name alone as a label, by which jobs are placed."""
+    first: dict[str, str] = {}
+    for host in site.hosts:
+        if first.setdefault(host.rack, host.zone) != host.zone:
+            yield say("rack-in-two-zones", HostCell(host.line, "rack"), host, first[host.rack])
+
+
 def domains(site: Site) -> Iterator[Finding]:
     """A rack of hosts with an NVLink domain is one: of one pool, and of no more hosts than an NVL72
     has. Every host names its rack (schemas/reading/host_list.py)."""

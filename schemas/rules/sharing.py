@@ -42,6 +42,8 @@ def shares(at: InPool) -> Iterator[Finding]:
         fix = f"write one of {has}" if has else "write time_slicing, or remove sharing"
         row = "sharing-profile-unknown" if has else "sharing-without-mig"
         yield say(row, (*place, "mig"), model, sharing.profile, fix)
+    elif name in settings.models:
+        yield say("sharing-name-taken", ("accelerators", "models", name), name, at.pool, key=True)
     elif len(name) > _LONGEST:
         yield say("sharing-name-too-long", place, name, _LONGEST)
     elif not sharing.mig and settings.model_by is ModelBy.DRA:

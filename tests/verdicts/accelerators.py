@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from components.effects.access import ADMISSION
 from components.effects.vocabulary import Action, Impact
-from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
+from tests.verdicts.edits import ACCELERATORS, DIGEST, HARDWARE, Edit, applied, record, site, swap
 from tests.verdicts.healing import REPAIRED, RESETS
 from tests.verdicts.row import (
     ANY,
@@ -274,11 +274,10 @@ _SHARED = (
         _TURNS,
     ),
 )
-_MPS = "    sharing: {mps: 2}\n"
 _LAB = "hardware: t4-pcie-16gb-x1, taints: []}"
 _UNSEEN = "no object of the site has it"
-_SHARED = (
-    *_SHARED,
+_IMAGE = f"registry.example/amd/device-plugin:v1.0.0@sha256:{DIGEST}"
+_MORE = (
     Row(
         "accelerators: fewer pods share a card by MPS",
         (site("lab-1", "sharing: {mps: 4}", "sharing: {mps: 2}"),),
@@ -305,4 +304,4 @@ _SHARED = (
         _UNSEEN,
     ),
 )
-ROWS = (*_PROGRAMS, *_RECORDS, *_SHARED)
+ROWS = (*_PROGRAMS, *_RECORDS, *_SHARED, *_MORE)
