@@ -29,6 +29,8 @@ __all__ = [
 ]
 
 if __name__ == "__main__":
+    import sys
+
     from schemas.editor import schema_text
 
-    print(schema_text(), end="")
+    sys.stdout.write(schema_text())

@@ -31,6 +31,7 @@ from components.making.admission import MUTATING, in_force
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, mutating_api
+from schemas.facts.racks import domain_settings
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, OWN_DOMAIN, TEAM_LABEL
 from schemas.model.accelerators import CHANNEL_CLASS
@@ -137,7 +138,7 @@ def _claims(site: Site) -> Judged:
     or of their drivers' domains. Schedulers make claims for pods; they are known by their right to
     bind these in every namespace."""
     kinds = ["resourceclaims", "resourceclaimtemplates"]
-    spared = f"c != '{CHANNEL_CLASS}' && (" if site.compute_domains() else ""
+    spared = f"c != '{CHANNEL_CLASS}' && (" if domain_settings(site) else ""
     binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
     return Judged(
         CLAIMS,

@@ -16,6 +16,7 @@ from components.making.pod_security import SECURITY
 from components.making.rights import account, role_and_binding, subject
 from components.making.template import filled
 from schemas.facts.feature_gates import uses_gpu_operator
+from schemas.facts.racks import domain_settings, nvlink_pools
 from schemas.facts.site import Site
 from schemas.model.accelerators import CHANNEL_CLASS, DRIVER_IMAGE
 from schemas.model.site_file import Pool
@@ -29,7 +30,7 @@ REPLICAS = 2
 
 def compute_domains(site: Site) -> list[Manifest]:
     """The driver on the pools with NVLink domains; none where the site has no ComputeDomains."""
-    chosen, pools = site.compute_domains(), site.nvlink_pools()
+    chosen, pools = domain_settings(site), nvlink_pools(site)
     if chosen is None or not pools:
         return []
     where = chosen.namespace
@@ -44,7 +45,7 @@ def compute_domains(site: Site) -> list[Manifest]:
 
 
 def _documents(site: Site, driver: str) -> list[Json]:
-    chosen = site.compute_domains()
+    chosen = domain_settings(site)
     if chosen is None:
         return []
     return filled(
@@ -52,7 +53,7 @@ def _documents(site: Site, driver: str) -> list[Json]:
         daemon_class=metadata(site, f"{NAME}-daemon.nvidia.com"),
         channel_class=metadata(site, CHANNEL_CLASS),
         policy=metadata(site, NAME, chosen.namespace),
-        image=chosen.image or site.release.images[DRIVER_IMAGE],
+        image=chosen.image or site.images[DRIVER_IMAGE],
         namespace=chosen.namespace,
         security=SECURITY,
         driver=driver,

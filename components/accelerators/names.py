@@ -34,4 +34,4 @@ def served_pools(site: Site) -> list[Served]:
 
 def image(site: Site, record: AcceleratorModel, program: Program, part: str) -> str:
     """A program's image: the record's own, or the release's of this vendor and part."""
-    return program.image or site.release.images[f"{record.vendor}-{part}"]
+    return program.image or site.images[f"{record.vendor}-{part}"]

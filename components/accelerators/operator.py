@@ -66,7 +66,7 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
         else {"enabled": False},
         "discovery": _part(site, "device-plugin"),
         "exporter": _part(site, "exporter") if exports else {"enabled": False},
-        "validator": site.release.images.get("nvidia-gpu-operator"),
+        "validator": site.images.get("nvidia-gpu-operator"),
     }
     named = metadata(site, "cluster-policy")
     found = site_object("ClusterPolicy", "nvidia.com/v1", named, spec=prune(fill(document, values)))
@@ -75,7 +75,7 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
 
 def _part(site: Site, name: str) -> Json:
     """A part of the operator with the release's image; without one the operator's own default."""
-    return {"enabled": True, "image": site.release.images.get(f"nvidia-{name}")}
+    return {"enabled": True, "image": site.images.get(f"nvidia-{name}")}
 
 
 def _runtime_class(pools: list[Served]) -> str:
@@ -111,7 +111,7 @@ def _driver(site: Site, each: Served) -> Manifest:
     _, driver = documents(__file__)
     values = {
         "version": each.record.driver,
-        "manager": site.release.images.get("nvidia-driver-manager"),
+        "manager": site.images.get("nvidia-driver-manager"),
         "pool": {POOL_LABEL: each.pool.name},
     }
     spec, named = prune(fill(driver, values)), metadata(site, each.pool.name)

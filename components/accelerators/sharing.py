@@ -8,6 +8,7 @@ ignored), cmd/config-manager (a node's label names a key of one ConfigMap); NVID
 from components.accelerators.names import NAMESPACE, Served, metadata
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, config_map, hash_name
+from schemas.facts.sharing import plugin_key
 from schemas.facts.site import Site
 
 CONFIG, FILE, FOLDER = "device-plugin-sharing", "config.yaml", "/etc/device-plugin"
@@ -44,7 +45,7 @@ def config_hash(each: Served) -> str:
 
 def operator_config(site: Site, namespace: str, pools: list[Served]) -> list[Manifest]:
     """The ConfigMap of the operator's plugin, with a key for each pool that shares its cards."""
-    found = {each.pool.name: config for each in pools if (config := plugin_config(each))}
+    found = {plugin_key(each.pool): config for each in pools if (config := plugin_config(each))}
     if not found:
         return []
     texts = {name: dump(config) for name, config in {DEFAULT: _UNSHARED, **found}.items()}

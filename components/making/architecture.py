@@ -26,15 +26,17 @@ def wrong_images(
     nodes = [_labels(site, pool) for pool in pools]
     if not nodes:
         return
-    images = {**site.release.images, _KUBE_VIP: site.release.kube_vip}
+    images = {**site.images, _KUBE_VIP: site.release.kube_vip}
     fit = {images[name] for name in site.release.multi_arch if name in images}
     own = tuple(f"{name}{end}" for name in site.file.sources.multi_arch for end in ":@")
-    made = [(name, each.name, each.body) for name, each in objects if each.target is Target.SITE]
+    made = [
+        (name, each.name, "", each.body) for name, each in objects if each.target is Target.SITE
+    ]
     network = site.file.cluster.pod_network
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         others = read_manifests(site.texts[network.file])
-        made += [("pod-network", "ConfigMap/pod-network", each) for each in others]
-    for component, name, body in made:
+        made += [("pod-network", "ConfigMap/pod-network", _held(each), each) for each in others]
+    for component, name, path, body in made:
         pod = _pod(body)
         chosen = pod.get("nodeSelector", {})
         lands = any(
@@ -44,7 +46,8 @@ def wrong_images(
         every = [*pod.get("initContainers", ()), *pod.get("containers", ())]
         for image in sorted({each.get("image", "") for each in every} - fit) if lands else ():
             if not image.startswith(own):
-                yield Spot(component, name, ""), _problem(site, name, image)
+                who = path.removeprefix(":") or name
+                yield Spot(component, name, path), _problem(site, who, image)
     if site.control_plane in pools and site.release.kube_vip not in fit:
         name = "KubeadmControlPlane"
         yield Spot("machines", name, ""), _problem(site, name, site.release.kube_vip)
@@ -53,6 +56,12 @@ def wrong_images(
 def _labels(site: Site, pool: Pool) -> dict[str, str]:
     found = {**pool.labels, **site.placing_labels(pool), ARCH_LABEL: site.profile(pool).arch.value}
     return found | ({CONTROL_PLANE_LABEL: ""} if pool.role is Role.CONTROL_PLANE else {})
+
+
+def _held(body: Json) -> str:
+    """The place of an object that another one holds, as the policies write it."""
+    meta = body["metadata"]
+    return f":{body['kind']} {'/'.join(filter(None, (meta.get('namespace'), meta['name'])))}"
 
 
 def _pod(body: Json) -> Json:

@@ -25,6 +25,8 @@ _ROWS: list[dict[str, Any]] = tomllib.loads(
     FilePath(__file__).with_suffix(".toml").read_text("utf-8")
 )["refused"]
 _GUARDS = {ARGO_OPTIONS, *FLUX_GUARD, "app.kubernetes.io/managed-by"}
+_APPLIERS = ("argoproj.io", "fluxcd.io", "helm.sh", "pulumi.com", "config.kubernetes.io")
+"""Domains of keys by which those who apply an object skip, replace, hook or delete it."""
 
 
 class PatchFault(NamedTuple):
@@ -123,7 +125,8 @@ def _refusal(
 
 
 def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
-    """The values at a path, in which ``*`` stands for any step or text."""
+    """The values at a path, in which ``*`` stands for any step or text, each with the keys of maps
+    that lead to it: one under another key is another."""
     if not path:
         yield value
         return
@@ -139,7 +142,8 @@ def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
         else:
             fits = fnmatchcase(str(key), token)
         if fits:
-            yield from _at(item, rest)
+            where = key if isinstance(value, dict) else ""
+            yield from ((where, each) for each in _at(item, rest))
 
 
 def _own(value: Any) -> Iterator[str]:
@@ -147,7 +151,9 @@ def _own(value: Any) -> Iterator[str]:
     keep a list's order out of it."""
     if isinstance(value, dict):
         for key in sorted(value, key=str):
-            if is_own(str(key)) or key in _GUARDS or str(key).startswith("pulumi.com/"):
+            domain = str(key).rpartition("/")[0]
+            applies = any(domain == each or domain.endswith(f".{each}") for each in _APPLIERS)
+            if is_own(str(key)) or key in _GUARDS or applies:
                 yield json.dumps([key, value[key]], sort_keys=True)
             yield from _own(value[key])
     elif isinstance(value, list):
@@ -166,7 +172,8 @@ def _named_anew(made: Sequence[Manifest], found: Sequence[Manifest]) -> list[Man
         body = _renamed(new.body, names) if names else new.body
         name, spec = old.key[3], old.body.get("spec")
         prefix = name.rpartition("-")[0]
-        if spec is not None and body["spec"] != spec and hash_name(prefix, spec) == name:
+        other = "spec" in body and body["spec"] != spec
+        if spec is not None and other and hash_name(prefix, spec) == name:
             names[name] = hash_name(prefix, body["spec"])
             body = {**body, "metadata": {**body["metadata"], "name": names[name]}}
         result.append(new._replace(body=body))

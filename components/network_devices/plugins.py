@@ -148,7 +148,7 @@ def _container(site: Site, plugin: Plugin) -> Json:
     return prune(
         {
             "name": plugin.name,
-            "image": site.release.images[plugin.name],
+            "image": site.images[plugin.name],
             "args": list(plugin.args) or None,
             "resources": RESOURCES,
             "securityContext": PRIVILEGED,

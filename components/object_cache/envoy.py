@@ -70,7 +70,7 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
     }
     (found,) = filled(
         __file__,
-        image=cache.envoy.image or site.release.images[ENVOY],
+        image=cache.envoy.image or site.images[ENVOY],
         args=arguments(cache.envoy.workers),
         port=cache.envoy.port,
         probes_port=bootstrap.PROBES_PORT,

@@ -16,7 +16,7 @@ def controller(site: Site) -> list[Manifest]:
     settings, selector = settings_of(site).controller, selector_labels(CONTROLLER)
     container, budget = filled(
         __file__,
-        image=settings.image or site.release.images[CONTROLLER],
+        image=settings.image or site.images[CONTROLLER],
         memory=settings.memory,
         security=SECURITY,
         metadata=own(site, CONTROLLER),

@@ -73,7 +73,7 @@ def _daemon(site: Site, pool: Pool, texts: dict[str, str]) -> Daemon:
     settings = settings_of(site)
     copy, container, pod = filled(
         __file__,
-        image=settings.detector.image or site.release.images[NAME],
+        image=settings.detector.image or site.images[NAME],
         args=flags(site, pool),
         resources=RESOURCES,
         copy_security={**SECURITY, **pod_security()},

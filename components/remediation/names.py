@@ -75,4 +75,4 @@ def shared_name(part: str) -> str:
 
 def repair_image(site: Site) -> str:
     """The image of our own programs."""
-    return settings_of(site).repair_image or site.release.images[REPAIR_IMAGE]
+    return settings_of(site).repair_image or site.images[REPAIR_IMAGE]

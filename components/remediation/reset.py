@@ -54,7 +54,7 @@ def _daemon(site: Site, pool: Pool, reset: Reset) -> Daemon:
     root = f"{HOST}{health.root if health else ''}".rstrip("/")
     container, seen = filled(
         __file__,
-        image=settings.detector.image or site.release.images[DETECTOR],
+        image=settings.detector.image or site.images[DETECTOR],
         script=(SCRIPTS / "gpu-reset.sh").read_text("utf-8"),
         arguments=[STATE, BOOT_ID, "/dev/kmsg", str(reset.timeout_seconds), root, *reset.command],
         resources=RESOURCES,

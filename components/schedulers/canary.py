@@ -56,7 +56,7 @@ def _labels(site: Site, backend: Backend) -> dict[str, str]:
 def _pod(site: Site, backend: Backend) -> Json:
     """A pod that fits every node with room for one more: it asks for nothing."""
     (pod,) = TOLD.rows("pod", scheduler=backend.name, priority_class=PRIORITY_CLASS)
-    (container,) = TOLD.rows("container", image=site.release.images[IMAGE])
+    (container,) = TOLD.rows("container", image=site.images[IMAGE])
     return {
         **pod,
         # Its scheduler would place it there anyhow; so whoever reads it sees where it runs.

@@ -23,6 +23,7 @@ from components.teams.names import metadata, of_team
 from schemas.facts.quotas import Holder, models_held_by, supply
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, LEVEL_LABELS
+from schemas.model.accelerators import CHANNEL_RESOURCE
 from schemas.model.scheduling import Team
 from schemas.model.vocabulary import BackendKind
 
@@ -144,6 +145,9 @@ def _unlimited_resources(site: Site) -> dict[str, str]:
         if model:
             names += [site.resource(model), site.accelerators[model].plugin.resource]
         found |= dict.fromkeys(names, UNLIMITED_DEVICES)
+    if site.compute_domains() is not None:
+        # Kueue 0.19.2, pkg/dra/claims.go: it holds jobs whose claims it cannot count.
+        found[CHANNEL_RESOURCE] = UNLIMITED_DEVICES
     for model in models_held_by(site, Holder.KUEUE):
         found.pop(site.resource(model), None)
     return found

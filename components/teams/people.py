@@ -11,6 +11,7 @@ from components.making.manifest import Json, Manifest, by_kind, site_object
 from components.making.rights import API, GROUP, READ, bind, rule
 from components.making.told import Told
 from components.teams.names import metadata
+from schemas.facts.racks import domain_settings
 from schemas.facts.site import Site
 from schemas.model.access import Access, People
 from schemas.model.scheduling import Team
@@ -43,7 +44,7 @@ def rules(site: Site, role: str) -> list[Json]:
     """The rules of a role, as far as the site's schedulers know their kinds. An operator may do
     all that a viewer may."""
     kinds = {"", *(backend.kind.value for backend in site.scheduling.backends)}
-    kinds |= {"compute-domains"} if site.compute_domains() else set()
+    kinds |= {"compute-domains"} if domain_settings(site) else set()
     rows = TOLD.rows(role) + (TOLD.rows("viewer") if role == "operator" else [])
     return [
         rule(row["group"], row["resources"], VERBS.get(str(row["verbs"])) or row["verbs"])

@@ -31,14 +31,13 @@ _LONGEST_VARIABLE = 131_071
 def refusals(job: Setting, unknown: Collection[str] = ()) -> list[Refusal]:
     """Everything that is wrong with a request; none where it can be written. What rests on an
     ``unknown`` option, for which the request has a stand-in, is not looked at."""
-    checks = (check for check, options in CHECKS.items() if not options & {*unknown})
-    return [refusal for check in checks for refusal in check(job)]
+    known = (check for check, rests_on in CHECKS.items() if not rests_on & {*unknown})
+    return [refusal for check in known for refusal in check(job)]
 
 
 def choice(word: str, known: Iterable[str]) -> str:
     """The advice on what to write instead of an unknown word."""
-    names = list(known)
-    near = nearest(word, names)
+    near = nearest(word, names := list(known))
     return f"write {near}" if near else f"write one of {', '.join(names)}"
 
 

@@ -8,7 +8,7 @@ gang that no set of machines can hold waits as one whose machines are busy.
 from collections.abc import Iterator
 
 from components.training.request import Refusal, Template
-from components.training.room import SERVER_CPU, SERVER_MEMORY, room, workers_on
+from components.training.room import SERVER_CPU, SERVER_MEMORY, room
 from components.training.setting import Setting
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import thousandths
@@ -39,7 +39,7 @@ def room_of_worker(job: Setting) -> Iterator[Refusal]:
 def machines(job: Setting) -> Iterator[Refusal]:
     """There are machines for all workers at once, and for the parameter servers."""
     found = sum(
-        job.site.replicas(pool) * workers_on(here, job.per_worker, job.cpu, job.memory)
+        job.site.replicas(pool) * job.fit(here)
         for pool, here in zip(job.pools, job.rooms, strict=True)
     )
     if job.request.workers > found:
@@ -48,6 +48,8 @@ def machines(job: Setting) -> Iterator[Refusal]:
             f"{hosts} machines with {job.request.model} hold {found} workers of "
             f"{job.per_worker} accelerators, {job.cpu} cores and {job.memory}"
         )
+        if job.has_domain:
+            message += ", one on each, as a host has one channel of a ComputeDomain"
         fix = f"write at most {found}" if found else "write less for each worker"
         yield Refusal("--workers", message, fix)
     yield from _servers(job)

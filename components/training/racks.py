@@ -13,7 +13,6 @@ from collections.abc import Iterator
 
 from components.making.manifest import Json
 from components.training.request import Rack, Refusal, Template
-from components.training.room import workers_on
 from components.training.setting import Setting
 from schemas.kubernetes.node_labels import RACK_LABEL
 from schemas.model.scheduling import Backend
@@ -84,7 +83,7 @@ def largest(setting: Setting) -> int:
     """The most workers that one rack holds. Spares count too, as any host may be one."""
     found: dict[str, int] = {}
     for pool, here in zip(setting.pools, setting.rooms, strict=True):
-        each = workers_on(here, max(1, setting.per_worker), setting.cpu, setting.memory)
+        each = setting.fit(here)
         for host in setting.site.hosts_of(pool):
             found[host.rack] = found.get(host.rack, 0) + each
     return max(found.values(), default=0)

@@ -12,7 +12,8 @@ from components.making.manifest import Json
 from components.making.object_cache_client import CacheClient, cache_client
 from components.making.rdma import Needs, needs
 from components.training.request import JobRequest
-from components.training.room import Room, default_cpu, default_memory, room
+from components.training.room import Room, default_cpu, default_memory, room, workers_on
+from schemas.facts.racks import devices_of_pod, domain_settings, nvlink_pools
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 from schemas.model.object_cache import Bucket
@@ -135,14 +136,20 @@ class Setting:
     @cached_property
     def shares_nvlink(self) -> bool:
         """True if hosts of a rack are one NVLink domain, wherever a worker runs."""
-        nvlink = self.site.nvlink_pools()
+        nvlink = nvlink_pools(self.site)
         return bool(self.pools) and all(pool in nvlink for pool in self.pools)
 
     @property
     def has_domain(self) -> bool:
         """True if its workers share memory through a ComputeDomain."""
-        several = self.request.workers > 1 and self.site.compute_domains() is not None
+        several = self.request.workers > 1 and domain_settings(self.site) is not None
         return several and self.shares_nvlink
+
+    def fit(self, here: Room) -> int:
+        """How many workers fit on a host. It has one channel of a ComputeDomain, which no two
+        claims share (dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-kubelet-plugin/driver.go)."""
+        found = workers_on(here, max(1, self.per_worker), self.cpu, self.memory)
+        return min(1, found) if self.has_domain else found
 
     @property
     def gang(self) -> Gang | None:
@@ -152,7 +159,7 @@ class Setting:
     @cached_property
     def most(self) -> int:
         """Accelerators that a worker can have: those of the largest host, or one share."""
-        return max((self.site.devices_of_pod(pool) for pool in self.pools), default=0)
+        return max((devices_of_pod(self.site, pool) for pool in self.pools), default=0)
 
     @cached_property
     def per_worker(self) -> int:

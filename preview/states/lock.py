@@ -5,10 +5,12 @@ import functools
 import hashlib
 import json
 import os
+import posixpath
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 from preview.states.git import GitError, git
 from preview.states.snapshot import Snapshot
@@ -26,6 +28,8 @@ _WRITTEN = re.compile(r"(?i)[\"']\s*foresite\s*([=<>~!;@\[]|[\"']\s*[,\]])")
 _EXACT = re.compile(r"==\s*(?P<version>\d[^\s*,]*)")
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _FILES = {name: re.compile(each, re.DOTALL) for name, each in _TABLE["patterns"].items()}
+_LOCAL = ("path", "directory", "editable", "virtual")
+"""Keys of a source that is a folder or a file, in pyproject.toml or uv.lock."""
 _HOST = re.compile(r"https?://[^/\"]*")
 
 
@@ -78,10 +82,32 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
     """
     given = _runs_foresite(before) and _runs_foresite(after)
     apart = [_FILES["data"], *([_FILES["output"]] if given else [])]
-    found = [path for path in changed if not any(each.fullmatch(path) for each in apart)]
+    local = [*_local_sources(before), *_local_sources(after)]
+    found = [
+        path
+        for path in changed
+        if path.startswith(tuple(local)) or not any(each.fullmatch(path) for each in apart)
+    ]
     if not (locked_version(before) and locked_version(after)):
         return found
     return [p for p in found if p not in FILES] + [*_library_changes(before, after)]
+
+
+def _local_sources(side: Snapshot) -> Iterator[str]:
+    """The folders of the repository that libraries are installed from, each with a slash: all in
+    them is theirs, also texts, tables and what lies in sites/."""
+    for name, place in ((FILE, ("tool", "uv", "sources")), (FILES[1], ("package",))):
+        try:
+            found: Any = tomllib.loads(lock_file(side, name).decode())  # type: ignore[union-attr]
+            for step in place:
+                found = found.get(step, {})
+            rows = [*found.values()] if isinstance(found, dict) else [x["source"] for x in found]
+            rows = [y for x in rows for y in (x if isinstance(x, list) else [x])]
+            paths = [row.get(key) for row in rows for key in _LOCAL]
+        except (ValueError, AttributeError, LookupError, TypeError, RecursionError):
+            continue
+        normal = {posixpath.normpath(each) for each in paths if isinstance(each, str)}
+        yield from (f"{each}/" for each in sorted(normal - {"."}))
 
 
 def _runs_foresite(side: Snapshot) -> bool:
@@ -120,7 +146,9 @@ def _settings(side: Snapshot, versions: tuple[str, str] = ("", "")) -> object:
         own = json.dumps(settings.get("sources", {}).pop("foresite", None))
     except (AttributeError, LookupError, TypeError):
         return data
-    return {**project, "dependencies": others}, settings, own.replace(*versions)
+    # Groups of libraries among them: what a group installs by default.
+    rest = {key: value for key, value in whole.items() if key not in ("project", "tool")}
+    return {**project, "dependencies": others}, settings, rest, own.replace(*versions)
 
 
 def _libraries(data: bytes | Refused) -> dict[str, str]:

@@ -7,6 +7,7 @@ import itertools
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Any
 
 from schemas.facts.own_components import MAX_BYTES, MAX_OBJECTS
@@ -62,12 +63,26 @@ def _text(component: Component, view: str, settings: str) -> str:
     return "\n---\n".join(parts) + "\n"
 
 
+def _is_data(path: object) -> bool:
+    """True for a file of sites, regions or catalogues, which no package owns."""
+    try:
+        found = os.path.realpath(os.fsdecode(path))  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return False
+    packages = [os.path.realpath(each) for each in sys.path]
+    if any(found.startswith(f"{each}{os.sep}") for each in packages):
+        return False
+    return not {"sites", "regions", "catalogue"}.isdisjoint(Path(found).parent.parts)
+
+
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     """Keep a component from what other runs and other machines would answer differently."""
     if event.startswith(_REFUSED):
         raise PermissionError(
             f"a component may not do this ({event}): its objects come of the site"
         )
+    if event == "open" and _is_data(arguments[0]):
+        raise PermissionError("a component may not read files of sites: the preview would not know")
     if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES:
         raise PermissionError("a component may not write files")
 

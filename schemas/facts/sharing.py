@@ -72,6 +72,12 @@ def _slices(dra: Dra, profile: str) -> Dra | None:
     return dra.model_copy(update={"expressions": [*dra.mig_expressions, own]})
 
 
+def plugin_key(pool: Pool) -> str:
+    """The part of the operator's plugin configuration that a pool's nodes name. The plugin reads
+    another part when the label changes, and never the same one again (cmd/config-manager)."""
+    return f"{pool.name}-{pool.sharing.label}" if pool.sharing else pool.name
+
+
 def operator_labels(file: SiteFile, pool: Pool) -> dict[str, str]:
     """The labels of a pool's nodes by which NVIDIA's operator divides their cards."""
     settings = file.accelerators
@@ -79,4 +85,4 @@ def operator_labels(file: SiteFile, pool: Pool) -> dict[str, str]:
         return {}
     if pool.sharing.mig:
         return {MIG_LABEL: pool.sharing.mig}
-    return {PLUGIN_LABEL: pool.name} if settings.model_by is ModelBy.ADMISSION else {}
+    return {PLUGIN_LABEL: plugin_key(pool)} if settings.model_by is ModelBy.ADMISSION else {}

@@ -11,7 +11,7 @@ from operator import itemgetter
 
 from schemas.facts.sharing import operator_labels, share_name, with_shares
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
-from schemas.model.accelerators import AcceleratorModel, ComputeDomains
+from schemas.model.accelerators import AcceleratorModel
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import Arch, HardwareProfile
 from schemas.model.host_settings import HostSettings
@@ -116,6 +116,11 @@ class Site:
             raise KeyError(pool.name)
         return image.arm64
 
+    @property
+    def images(self) -> dict[str, str]:
+        """Images of programs by their names: the release's, and those that only the site has."""
+        return {**self.file.sources.images, **self.release.images}
+
     def first_boot(self, pool: Pool) -> FirstBoot:
         """The needs of a pool's hosts at their first boot."""
         return pool.first_boot or self.file.first_boot
@@ -144,18 +149,12 @@ class Site:
 
     def devices(self, pool: Pool) -> int:
         """What a host of a pool offers to pods: its cards, or the shares of them."""
-        cards, model = self.profile(pool).accelerators, self.model(pool)
+        cards = self.profile(pool).accelerators
         if cards is None:
             return 0
-        shared = pool.sharing is not None and model is not None and model != cards.model
         record = self.accelerators.get(cards.model)
-        shares = pool.sharing.shares(record) if shared and pool.sharing and record else 1
-        return cards.count * shares
-
-    def devices_of_pod(self, pool: Pool) -> int:
-        """The most of these that a pod may have: one share, as a CUDA process sees one MIG slice,
-        and further turns on a card make nothing faster."""
-        return min(1, self.devices(pool)) if pool.sharing else self.devices(pool)
+        sharing = pool.sharing if self.model(pool) not in (None, cards.model) else None
+        return cards.count * (sharing.shares(record) if sharing and record else 1)
 
     def placing_labels(self, pool: Pool) -> dict[str, str]:
         """The labels of a pool's nodes by which pods are placed; a change re-images no host."""
@@ -177,17 +176,7 @@ class Site:
 
     def models(self) -> tuple[str, ...]:
         """The models that the site has, in the order of its pools."""
-        found = (self.model(pool) for pool in self.file.pools)
-        return tuple(dict.fromkeys(model for model in found if model))
-
-    def nvlink_pools(self) -> tuple[Pool, ...]:
-        """The pools of which each rack is an NVLink domain, in the order of the file."""
-        known = (pool for pool in self.file.pools if pool.hardware in self.hardware)
-        return tuple(pool for pool in known if self.profile(pool).nvlink_domain)
-
-    def compute_domains(self) -> ComputeDomains | None:
-        """The settings of ComputeDomains; None where the site has none."""
-        return self.file.accelerators.compute_domains if self.file.accelerators else None
+        return tuple(dict.fromkeys(filter(None, map(self.model, self.file.pools))))
 
     def resource(self, model: str) -> str:
         """The resource that researchers request: the site's prefix and its name for a model."""

@@ -249,6 +249,8 @@ DRIVER_IMAGE = "nvidia-dra-driver"
 """The name of its DRA driver's image in a release."""
 CHANNEL_CLASS = "compute-domain-default-channel.nvidia.com"
 """The class of the one claim that a job across hosts has; it hands out no GPU."""
+CHANNEL_RESOURCE = "foresite.dev/nvlink-channel"
+"""The name by which Kueue counts such claims (its configuration: deviceClassMappings)."""
 
 
 class ComputeDomains(Model):

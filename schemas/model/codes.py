@@ -146,6 +146,7 @@ class Code(StrEnum):
     NVLINK_DOMAIN = auto()
     RESOURCE_CLASH = auto()
     SHARING_IMPOSSIBLE = auto()
+    IMAGE_SHADOWED = auto()
     IMAGE_UNKNOWN = auto()
     IMAGE_ARCHITECTURE = auto()
     NETWORK_DEVICE_CLASH = auto()

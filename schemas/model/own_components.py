@@ -36,7 +36,12 @@ class Installed(NamedTuple):
 def find_installed() -> dict[str, Installed]:
     """The components of the packages on the path, by name."""
     found: dict[str, Installed] = {}
-    for point in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    try:
+        points = sorted(entry_points(group=GROUP), key=lambda each: each.name)
+    except Exception as error:  # noqa: BLE001  whatever a package's entry_points.txt holds
+        fault = f"entry points of a package cannot be read: {describe(error)}"
+        return {"?": Installed("?", None, fault, "correct its entry_points.txt, or remove it")}
+    for point in points:
         name, package = point.name, f"{point.dist.name} {point.dist.version}" if point.dist else ""
         if name in found:
             both = f"{found[name].package} and {package}"
@@ -55,7 +60,9 @@ def _load(point: EntryPoint, package: str) -> Installed:
             # What site files, their schema and ``explain`` need of it.
             field_docs(made.settings)
             made.settings.model_json_schema()
-    except (Exception, SystemExit) as error:  # noqa: BLE001  whatever the package does
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001  whatever the package does
         fault = ("loading it fails: " + describe(error), f"correct {point.value}, or its package")
     return Installed(package, None, *fault) if fault else Installed(package, made)
 

@@ -29,7 +29,7 @@ class PatchOperation(Model):
         ),
     ]
     """JSON pointer; an item of a list is an index, ``-`` (behind the last), or ``[name=a]``."""
-    value: JsonValue = None
+    value: Annotated[JsonValue, Field(json_schema_extra={"type": _JSON})] = None
     """The value; ``remove`` has none."""
 
 

@@ -20,7 +20,7 @@ Key = tuple[str, ...]
 _SECTIONS = {
     "management": "",
     "cluster": "pods services pod_network authentication audit etcd_snapshots",
-    "sources": "os_images registry_mirror multi_arch",
+    "sources": "os_images registry_mirror images multi_arch",
     "first_boot": "ntp dns ssh proxy ca_certificates",
     "accelerators": "prefix",
     "scheduling": "priorities off_peak disruption_recorder",

@@ -36,6 +36,7 @@ from schemas.model.primitives import (
     ContextName,
     DnsLabel,
     ImageName,
+    ImageReference,
     Ipv4,
     LabelKey,
     LabelValue,
@@ -95,6 +96,8 @@ class Sources(Model):
     """Server of OS images, reachable from the provisioning network."""
     registry_mirror: RegistryUrl | None = None
     """Registry that hosts pull every container image through."""
+    images: Annotated[dict[DnsLabel, ImageReference], Field(max_length=100)] = {}
+    """Images by the names that a release gives them, where the site's release has none."""
     multi_arch: Annotated[list[ImageName], Field(max_length=100)] = []
     """Images, without tags, that are built for arm64 too, besides those of the release; needed for
     what runs on arm64 hosts."""

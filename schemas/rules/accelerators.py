@@ -93,7 +93,7 @@ def images(site: Site) -> Iterator[Finding]:
     settings = site.file.accelerators
     if settings is None:
         return
-    there = site.release.images
+    there = site.images
     for each in served_models(site):
         if uses_gpu_operator(site, each.model):
             continue

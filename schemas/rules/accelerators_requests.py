@@ -117,7 +117,7 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
     if not mine:
         yield say("gpu-operator-without-pools", OPERATOR)
         return
-    reference = site.release.images.get(OPERATOR_IMAGE, "")
+    reference = site.images.get(OPERATOR_IMAGE, "")
     tag, series = reference.partition("@")[0].rpartition(":")[2], OPERATOR_SERIES.rstrip(".")
     if tag and not tag.startswith(OPERATOR_SERIES):
         yield say("gpu-operator-version-unknown", OPERATOR, site, tag, series)

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from pydantic import BaseModel
 
+from schemas.facts.racks import domain_settings
 from schemas.facts.site import Site
 from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
 from schemas.model.vocabulary import BackendKind, RemediatorKind
@@ -71,7 +72,7 @@ def _programs(site: Site) -> Iterator[_Named]:
         (file.network_devices, devices, "the SR-IOV network operator"),
         (gpu_operator, (*gpus, "namespace"), "the GPU operator"),
         (
-            site.compute_domains(),
+            domain_settings(site),
             ("accelerators", "compute_domains", "namespace"),
             "ComputeDomains",
         ),

@@ -114,7 +114,7 @@ def device_images(at: InPool) -> Iterator[Finding]:
     wanted = (("rdma", RDMA_IMAGE, devices.rdma), ("sriov", SRIOV_IMAGE, devices.sriov))
     for field, image, resources in wanted:
         runs = bool(resources) and (field == "rdma" or by_plugin)
-        if runs and image not in site.release.images:
+        if runs and image not in site.images:
             yield say("device-image-missing", at.path("network_devices", field), site, image)
 
 

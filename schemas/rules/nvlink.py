@@ -7,6 +7,7 @@ Sources: kubernetes-sigs/dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-control
 from collections import Counter
 from collections.abc import Iterator
 
+from schemas.facts.racks import domain_settings, nvlink_pools
 from schemas.facts.site import Site
 from schemas.model.accelerators import DRIVER_IMAGE
 from schemas.model.vocabulary import ModelBy
@@ -26,7 +27,7 @@ _PLACE: Path = ("accelerators", "compute_domains")
 def domains(site: Site) -> Iterator[Finding]:
     """A rack of hosts with an NVLink domain is one: of one pool, and of no more hosts than an NVL72
     has. Every host names its rack (schemas/reading/host_list.py)."""
-    linked = {pool.name for pool in site.nvlink_pools()}
+    linked = {pool.name for pool in nvlink_pools(site)}
     first: dict[str, str] = {}
     counted: Counter[str] = Counter()
     for host in (host for host in site.hosts if host.pool in linked):
@@ -42,7 +43,7 @@ def domains(site: Site) -> Iterator[Finding]:
 def accelerators(at: InPool) -> Iterator[Finding]:
     """A pool with NVLink domains has GPUs of NVIDIA."""
     site = at.site
-    if at.pool not in site.nvlink_pools():
+    if at.pool not in nvlink_pools(site):
         return
     devices = site.profile(at.pool).accelerators
     record = site.accelerators.get(devices.model) if devices else None
@@ -54,15 +55,15 @@ def accelerators(at: InPool) -> Iterator[Finding]:
 def compute_domains(site: Site) -> Iterator[Finding]:
     """ComputeDomains are for pools with NVLink domains, on a Kubernetes and with a driver that
     their DRA driver goes with, and something says its image."""
-    chosen = site.compute_domains()
+    chosen = domain_settings(site)
     if chosen is None:
         return
-    if not site.nvlink_pools():
+    if not nvlink_pools(site):
         yield say("compute-domains-without-nvlink", _PLACE)
     settings = site.file.accelerators
     if settings and settings.model_by is ModelBy.DRA:
         yield say("compute-domains-with-dra", _PLACE)
-    if chosen.image is None and DRIVER_IMAGE not in site.release.images:
+    if chosen.image is None and DRIVER_IMAGE not in site.images:
         yield say("compute-domains-image", _PLACE, site, DRIVER_IMAGE)
     field = "workers" if site.file.cluster.workers else "kubernetes"
     version = site.file.cluster.workers or site.file.cluster.kubernetes
@@ -72,7 +73,7 @@ def compute_domains(site: Site) -> Iterator[Finding]:
 
 
 def _drivers(site: Site) -> Iterator[Finding]:
-    for pool in site.nvlink_pools():
+    for pool in nvlink_pools(site):
         model = site.model(pool)
         record = site.accelerators.get(model) if model else None
         if record and record.driver and _numbers(record.driver) < DRIVER:

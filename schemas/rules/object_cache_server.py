@@ -148,7 +148,7 @@ def _touches(path: str, folder: str) -> bool:
 def proxy_image(site: Site) -> Iterator[Finding]:
     """It is known which Envoy runs, and it can drain: its hook is a command of bash."""
     cache = site.file.cache
-    if cache and cache.envoy.image is None and PROXY_IMAGE not in site.release.images:
+    if cache and cache.envoy.image is None and PROXY_IMAGE not in site.images:
         yield say("envoy-image-missing", _ENVOY, site, PROXY_IMAGE)
     elif cache and cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
         yield say("envoy-image-without-bash", (*_ENVOY, "image"))

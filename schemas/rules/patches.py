@@ -5,6 +5,7 @@ Whether an object takes a patch is known once it is made (components/making/patc
 
 import json
 from collections.abc import Iterator
+from posixpath import normpath
 from typing import Any
 
 from schemas.facts.site import Site
@@ -37,7 +38,8 @@ def patches(site: Site) -> Iterator[Finding]:
                 continue
             for mark in [mark for mark in MARKS if any(mark in text for _, text in texts)][:1]:
                 yield say("patch-mark", (*at, "value"), mark, MARKS[mark])
-            owned = [(text, file_owner(text)) for key, text in texts if key == "path"]
+            paths = [text for key, text in texts if key == "path"]
+            owned = [(text, file_owner(f"/{normpath(text).lstrip('/')}")) for text in paths]
             for path, owner in [each for each in owned if each[1]][:1]:
                 yield say("patch-file", (*at, "value"), path, owner)
 

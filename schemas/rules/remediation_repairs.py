@@ -105,7 +105,7 @@ def remediation_images(site: Site) -> Iterator[Finding]:
     if operated or remediation.device_taints:
         needed.append((remediation.repair_image, REPAIR_IMAGE, "repair_image:", "repair_image"))
     for own, name, field, part in needed:
-        if own is None and name not in site.release.images:
+        if own is None and name not in site.images:
             yield say("remediation-image-missing", (*PLACE, part), site, name, field)
 
 

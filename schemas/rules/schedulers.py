@@ -149,7 +149,7 @@ def canaries(site: Site) -> Iterator[Finding]:
     """A scheduler with gangs has a canary: an image for it, and its tier for itself."""
     gangs = [at for at, _, scheduler in _run_here(site) if scheduler.gang is not None]
     for at in gangs:
-        if CANARY_IMAGE not in site.release.images:
+        if CANARY_IMAGE not in site.images:
             yield say("canary-image-missing", (*at, "gang"), site, CANARY_IMAGE)
     priorities = site.file.scheduling.priorities if site.file.scheduling else []
     for index, priority in enumerate(priorities if gangs else []):

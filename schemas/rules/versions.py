@@ -48,6 +48,13 @@ def operating_system(at: InPool) -> Iterator[Finding]:
         yield say("os-image-of-arm64", place, name=name, version=version)
 
 
+def images(site: Site) -> Iterator[Finding]:
+    """No image of the site stands beside one of the release by the same name."""
+    for name in site.file.sources.images:
+        if name in site.release.images:
+            yield say("image-of-release", ("sources", "images", name), site, name)
+
+
 def _supported_minor(
     site: Site, place: tuple[str, ...], version: str, known: list[str]
 ) -> Iterator[Finding]:

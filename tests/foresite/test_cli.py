@@ -28,7 +28,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A repository with lab-1 and tsukuba-1, which a test may change."""
-    copy_sites(tmp_path, ignore=shutil.ignore_patterns("tokyo*"))
+    copy_sites(tmp_path, ignore=shutil.ignore_patterns("tokyo*", "sapporo*"))
     return tmp_path
 
 

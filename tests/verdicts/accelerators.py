@@ -274,4 +274,35 @@ _SHARED = (
         _TURNS,
     ),
 )
+_MPS = "    sharing: {mps: 2}\n"
+_LAB = "hardware: t4-pcie-16gb-x1, taints: []}"
+_UNSEEN = "no object of the site has it"
+_SHARED = (
+    *_SHARED,
+    Row(
+        "accelerators: fewer pods share a card by MPS",
+        (site("lab-1", "sharing: {mps: 4}", "sharing: {mps: 2}"),),
+        {"lab-1": Expected({"lab": Verdict(Impact.UNKNOWN, 3, ANY)})},
+        "NVIDIA/k8s-device-plugin 0.20.0, internal/rm: shares of a card in use look free",
+        (site("lab-1", _LAB, _LAB.replace("}", ", sharing: {mps: 4}}")),),
+    ),
+    Row(
+        "accelerators: the MIG slices that a card has",
+        (swap(ACCELERATORS, "{1g.10gb: 7, 1g.20gb: 4,", "{1g.10gb: 7, 1g.20gb: 3,"),),
+        {},
+        _UNSEEN,
+    ),
+    Row(
+        "accelerators: DRA devices of MIG slices",
+        (swap(ACCELERATORS, '?type.orValue("") == "mig"', '?type.orValue("") == "slice"'),),
+        {},
+        _UNSEEN,
+    ),
+    Row(
+        "an image that only the site has",
+        (site("tokyo-1", "sources:\n", f"sources:\n  images: {{amd-device-plugin: {_IMAGE}}}\n"),),
+        {},
+        _UNSEEN,
+    ),
+)
 ROWS = (*_PROGRAMS, *_RECORDS, *_SHARED)

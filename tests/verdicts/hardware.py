@@ -105,10 +105,10 @@ ROWS = (
         (_profile(_CPU_DISK, _CPU_DISK.replace("nvme-1", "nvme-2")),),
         {
             name: Expected(actions={"BareMetalHost/*": Action.CHANGED})
-            for name in ("tokyo-1", "tsukuba-1")
+            for name in ("tokyo-1", "tsukuba-1", "sapporo-1")
         },
         _HINTS,
-        entries=(("tokyo-1", "tsukuba-1"),),
+        entries=(("tokyo-1", "tsukuba-1", "sapporo-1"),),
     ),
     Row(
         "another profile for a pool, with another disk",

@@ -169,7 +169,7 @@ ROWS = (
         f"{_BMO}: a deleted setting brings no former value back",
         _mncore("firmware: {settings: {WorkloadProfile: HPC}}"),
     ),
-    Row("the number of NUMA nodes", (_mncore("numa_nodes: 2"),), {}, "rules alone look at it"),
+    Row("the number of NUMA nodes", (_mncore("numa_nodes: 4"),), {}, "rules alone look at it"),
     _row("a label in place", _cpu("labels_in_place: {example.com/a: b}"), _IN_PLACE, _SYNCED),
     _row(
         "a label in place changes",

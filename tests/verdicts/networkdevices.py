@@ -101,6 +101,8 @@ _SHARED = (
     _rdma("rails in another order", "[ib0, ib1,", "[ib1, ib0,"),
     _rdma("all cards as one resource", ", by_rail: true", ""),
     _rdma("another name", "{name: hca,", "{name: fast,"),
+    _row("RDMA: what jobs know of their rails", site("tokyo-1", "by_rail: true}", "by_rail: true, "
+         "hcas: [mlx5_0, mlx5_1, mlx5_2, mlx5_3, mlx5_4, mlx5_5, mlx5_6, mlx5_7]}"), {}, _KEEP),
     _rdma("another kind of link", "by_rail: true}", "by_rail: true, link: ethernet}"),
     _row("RDMA: the plugin's image", image("rdma-shared-device-plugin"), _H100, _READ_ONCE),
     Row(

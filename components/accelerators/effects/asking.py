@@ -10,17 +10,16 @@ from components.accelerators.effects.concerned import (
     changes_allocation,
     hosts_where,
     otherwise_served,
+    served_on_sides,
     unsure,
 )
-from components.accelerators.effects.operator import restart
-from components.accelerators.names import served_pools
+from components.accelerators.effects.operator import MPS, restart
 from components.accelerators.sharing import CONFIG
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import harmless
 from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
-from components.source import site_of
 
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
@@ -32,6 +31,10 @@ _RELOAD = (
 _SLICES = (
     "its cards are divided into other MIG slices: all pods with GPUs have to leave the hosts, "
     "nobody drains them, and a host may reboot; drain the pool first"
+)
+_CLIENTS = (
+    "the control daemon of MPS starts again with another limit for each client: what becomes of "
+    "processes that run on the cards is not known; drain the pool first"
 )
 _WHOLE = (
     "its cards change between whole and shared, or between ways of sharing, and nobody is evicted: "
@@ -75,16 +78,13 @@ def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Ef
 def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Cards of a pool that are divided otherwise: nobody drains the hosts for it."""
     pool = change.one.name.rpartition("/")[2]
-    ways = [
-        each.pool.sharing
-        for side in (site.before, site.after)
-        for each in (served_pools(site_of(side)) if side else ())
-        if each.pool.name == pool
-    ]
+    ways = [each.pool.sharing for each in served_on_sides(site) if each.pool.name == pool]
     hosts = hosts_where(site, lambda _, each: each.pool.name == pool)
     if any(each and each.mig for each in ways):
         yield unsure(change, field, (_SLICES, MIG), hosts)
-    elif all(ways) and len({bool(each and each.mps) for each in ways}) == 1:
+    elif all(each and each.mps for each in ways):
+        yield unsure(change, field, (_CLIENTS, MPS), hosts)
+    elif all(each and each.time_slicing for each in ways):
         yield from TABLE.judges["reshared"](site, change, field)
     else:
         yield unsure(change, field, (_WHOLE, DEVICES), hosts)

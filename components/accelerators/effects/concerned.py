@@ -38,6 +38,12 @@ def hosts_where(site: SiteChange, chosen: Chosen) -> dict[str, Fit]:
     return on_both(site, found)
 
 
+def served_on_sides(site: SiteChange) -> list[Served]:
+    """The served pools of the state before, then those of the state after."""
+    sides = (side for side in (site.before, site.after) if side)
+    return [each for side in sides for each in served_pools(site_of(side))]
+
+
 def otherwise_served(site: SiteChange) -> bool:
     """True if the control plane is to serve other APIs, or has other feature gates."""
     sites = [site_of(side) for side in site.sides]

@@ -14,6 +14,7 @@ cmd/nvidia-ctk-installer.
 from typing import Any
 
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
+from components.accelerators.names import Served
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
@@ -25,6 +26,11 @@ from components.making.manifest import Json
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 UPGRADE = "NVIDIA/gpu-operator 26.3.3, controllers/upgrade_controller.go; k8s-operator-libs"
+MPS = "NVIDIA/k8s-device-plugin 0.20.0, cmd/mps-control-daemon (quit, then a new daemon)"
+_CLIENTS = (
+    "the control daemon of MPS, which has the plugin's image and configuration, starts again: what "
+    "becomes of processes that run on these cards is not known; drain the hosts first"
+)
 DRIVERS = "NVIDIA/gpu-operator 26.3.3, internal/state/driver.go"
 
 
@@ -38,6 +44,13 @@ def restart(
     why = text.format(max(1, count))
     told = effect(change, field, Impact.POD_RESTART, why, source)
     yield concerning(site, told, hosts)
+    clients = hosts_where(site, lambda of, each: by_operator(of, each) and _by_mps(each))
+    if clients and "device plugin" in text:
+        yield unsure(change, field, (_CLIENTS, MPS), clients)
+
+
+def _by_mps(each: Served) -> bool:
+    return each.pool.sharing is not None and each.pool.sharing.mps is not None
 
 
 def served(why: str, source: str, site: SiteChange, change: ObjectChange, field: Field) -> Effects:

@@ -93,9 +93,10 @@ _CATALOGUE = (
     _Shared(
         "accelerators",
         lambda site: (
-            has.model
+            has.accelerators.model
             for pool in site.file.pools
-            if site.file.accelerators and (has := site.profile(pool).accelerators)
+            if site.file.accelerators and (has := site.hardware.get(pool.hardware))
+            if has.accelerators
         ),
         lambda site: _own_models(site.file),
     ),

@@ -29,6 +29,7 @@ from schemas.model.accelerators import AcceleratorModel
 from schemas.model.scheduling import Scheduling
 from tests.kit.accelerator_sites import SETTINGS, by_dra, operated_by, site
 from tests.kit.effects_cases import fields
+from tests.kit.sharing_sites import operated_slices
 
 OURS = {"accelerators": accelerators, "machines": machines}
 EVERY_RULE = {
@@ -409,3 +410,10 @@ def test_every_field_has_a_rule() -> None:
                 if path not in identity and find(rules, each.group_kind, path) is None
             }
     assert unknown == NOT_KNOWN
+
+
+def test_another_number_of_mps_clients_restarts_their_daemon() -> None:
+    found = outcome(operated_slices(mps=4), operated_slices(mps=8))
+    assert found["t4"] is Impact.UNKNOWN
+    turns = outcome(operated_slices(time_slicing=4), operated_slices(time_slicing=8))
+    assert Impact.UNKNOWN not in turns.values()

@@ -15,6 +15,7 @@ from components.training.request import Template
 from policies import Object
 from policies.judge import judge
 from schemas.facts.quotas import supply
+from schemas.facts.racks import devices_of_pod
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.site_file import Pool
@@ -91,7 +92,7 @@ def test_the_sites_keep_every_policy(name: str) -> None:
 def test_a_card_in_slices_counts_as_slices_for_pods_and_as_one_for_repairs() -> None:
     site = slices()
     h100 = pool(site, "h100")
-    assert (site.model(h100), site.devices(h100), site.devices_of_pod(h100)) == (SLICES, 56, 1)
+    assert (site.model(h100), site.devices(h100), devices_of_pod(site, h100)) == (SLICES, 56, 1)
     assert supply(site, SLICES).devices == 3 * 56
     expected = bodies(site, "ConfigMap")["expected-devices-h100"]["data"]
     assert (expected["count"], expected["sharing"]) == ("8", "1g-10gb")
@@ -128,14 +129,16 @@ def test_turns_are_a_configuration_of_the_pools_plugin_which_restarts_with_it() 
 def test_the_operator_divides_by_labels_of_nodes(way: str) -> None:
     site = operated_slices(**{way: 4})
     assert machine_labels(site, pool(site, "h100"))["nvidia.com/mig.config"] == "all-1g.10gb"
-    assert machine_labels(site, pool(site, "t4"))["nvidia.com/device-plugin.config"] == "t4"
+    # With another number the label names another part: the plugin does not read the same one again.
+    key, kind = {"mps": ("t4-mps-4", "mps"), "time_slicing": ("t4-shared-4", "timeSlicing")}[way]
+    assert machine_labels(site, pool(site, "t4"))["nvidia.com/device-plugin.config"] == key
     (policy,) = bodies(site, "ClusterPolicy").values()
     assert policy["spec"]["mig"] == {"strategy": "mixed"}
     assert policy["spec"]["migManager"]["enabled"]
     chosen = policy["spec"]["devicePlugin"]["config"]
     data = bodies(site, "ConfigMap")[chosen["name"]]["data"]
-    assert set(data) == {chosen["default"], "t4"}
-    assert list(yaml.safe_load(data["t4"])["sharing"]) == ["mps" if way == "mps" else "timeSlicing"]
+    assert set(data) == {chosen["default"], key}
+    assert list(yaml.safe_load(data[key])["sharing"]) == [kind]
 
 
 def test_dra_selects_slices_by_their_profile() -> None:

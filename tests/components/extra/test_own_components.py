@@ -83,6 +83,8 @@ def test_objects_are_its_definitions_its_namespaces_and_what_it_makes(
         ("import subprocess; subprocess.run(['id'])", "may not do this (subprocess"),
         ("import os; os.system('id')", "may not do this (os.system"),
         ("open('/tmp/acme', 'w')", "may not write files"),
+        ("open('/tmp/repository/sites/a.csv')", "may not read files of sites"),
+        ("import os; os.environ['HOME']", "KeyError"),
         ("made.append(7)", "it makes int"),
         ("made.append({'spec': {1, 2}})", "not JSON serializable"),
         ("made.append({'spec': float('nan')})", "Out of range float"),
@@ -110,6 +112,11 @@ def test_what_it_prints_is_no_object(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("raise KeyError(1)", "own-component", "acme-pools makes no objects of lab-1: KeyError"),
         ("made[0]['spec']['site'] = str({*'abcdef'})", "own-component", "the second time"),
+        (
+            "import datetime; made[0]['spec']['site'] = str(datetime.date.today())",
+            "own-component",
+            "the second time",
+        ),
         (f"made.append({OBJECT % ('Secret', '')})", "secret-in-file", "Secret a"),
         (f"made.append({OBJECT % ('Bogus', '')})", "object-invalid", "Bogus"),
         ("made.append(made[0])", "duplicate-name", "AddressPool"),
@@ -242,3 +249,17 @@ def test_two_packages_with_one_name_are_both_refused(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("schemas.model.own_components.entry_points", lambda group: points)  # noqa: ARG005
     found = find_installed()["acme"]
     assert found.component is None and found.package == "one 1 and two 1"
+
+
+@pytest.mark.parametrize("text", ["class B(BaseException): pass\nraise B('no')", ""])
+def test_a_package_that_cannot_be_loaded_fails_no_other_command(tmp_path: Path, text: str) -> None:
+    package = tmp_path / "broken-1.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    line = "broken = broken_pools:C" if text else "no entry point"
+    (package / "entry_points.txt").write_text(f"[foresite.components]\n{line}\n")
+    (tmp_path / "broken_pools.py").write_text(text)
+    env = {**os.environ, "PYTHONPATH": f"{tmp_path}{os.pathsep}{ROOT}"}
+    command = [sys.executable, "-P", "-m", "foresite", "--version"]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "cannot be used" in done.stdout, done.stderr

@@ -420,7 +420,7 @@ def test_machines_boot_the_image_that_the_release_has_for_their_version(site: Si
     for manifest in of_kind(site, *MANAGED):
         pool = pool_of(site, manifest.body)
         image = template_of(site, manifest.body)["spec"]["template"]["spec"]["image"]
-        wanted = site.release.operating_systems[site.os_name(pool)].images[site.version(pool)]
+        wanted = site.os_image(pool)
         assert (image["checksum"], image["checksumType"]) == (wanted.sha256, "sha256")
         server, _, name = image["url"].rpartition("/")
         assert server == site.file.sources.os_images.rstrip("/")

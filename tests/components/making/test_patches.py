@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.making.json_patch import PatchError, apply_operation
+from components.making.json_patch import PatchError, apply_operation, tokens
 from components.making.manifest import hash_name
+from components.making.patches import _at, _refusal
 from components.site import objects_by_name, patch_faults
 from foresite.judged import judge_site
 from schemas.facts.site import Site
@@ -207,6 +208,20 @@ REFUSED: list[tuple[str, str, dict[str, Any]]] = [
     ("machines", "IPPool", {"op": "remove", "path": "/spec"}),
     ("machines", "MachineHealthCheck/mncore2", {"op": "remove", "path": "/spec"}),
     ("machines", "ValidatingAdmissionPolicy*", {"op": "remove", "path": "/spec"}),
+    *(
+        (
+            "machines",
+            "MachineDeployment/mncore2",
+            {"op": "add", "path": f"/metadata/{key}", "value": "x"},
+        )
+        for key in (
+            "annotations/argocd.argoproj.io~1hook",
+            "annotations/helm.sh~1hook",
+            "annotations/kustomize.toolkit.fluxcd.io~1force",
+            "annotations/kustomize.toolkit.fluxcd.io~1ssa",
+            "labels/topology.cluster.x-k8s.io~1owned",
+        )
+    ),
     ("pod-network", "ConfigMap*", {"op": "remove", "path": "/data"}),
 ]
 
@@ -245,3 +260,41 @@ def test_a_patch_that_does_nothing_or_has_ended_fails_a_check(
     site = with_patches(patch)
     found = [each.code for each in judge_site(site, {}).others]
     assert [each for each in found if each.value.startswith("patch-")] == [code]
+
+
+def test_a_patch_that_takes_a_spec_away_is_judged_and_raises_nothing() -> None:
+    made = objects_by_name(SITE)
+    component, name = next(each for each in made if each[1].startswith("PrometheusRule/"))
+    site = patched({"op": "remove", "path": "/spec"}, component=component, object=name)
+    assert patch_faults(site) == []
+    assert "spec" not in objects_by_name(site)[component, name].body
+
+
+def test_the_same_value_under_another_key_is_a_change() -> None:
+    body = {"labels": {"cluster.x-k8s.io/a": "x"}}
+    other = {"labels": {"cluster.x-k8s.io/b": "x"}}
+    path = tokens("/labels/cluster.x-k8s.io~1*")
+    assert [*_at(body, path)] != [*_at(other, path)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [
+        ("NodeHealthCheck", "/spec/maxUnhealthy"),
+        ("SriovNetworkPoolConfig", "/spec/maxUnavailable"),
+        ("SriovNetworkNodePolicy", "/spec/numVfs"),
+        ("ClusterPolicy", "/spec/daemonsets/rollingUpdate/maxUnavailable"),
+        ("NVIDIADriver", "/spec/nodeSelector/a"),
+        ("ExternalSecret", "/spec/target/deletionPolicy"),
+    ],
+)
+def test_limits_and_places_of_operators_are_refused(kind: str, path: str) -> None:
+    manifest = objects_by_name(SITE)["machines", "Namespace"]
+    bodies = []
+    for value in ("1", "2"):
+        body: Any = value
+        for step in reversed(path.split("/")[1:]):
+            body = {step: body}
+        bodies.append({"kind": kind, **body})
+    made = manifest._replace(body={**manifest.body, **bodies[0]})
+    assert _refusal("remediation", made, path, (bodies[0], bodies[1]))

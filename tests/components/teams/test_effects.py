@@ -310,6 +310,8 @@ def test_every_kind_of_a_team_has_rules() -> None:
     made = {each.group_kind for each in objects(BEFORE["kueue"])} | {
         each.group_kind for each in objects(BEFORE["volcano"])
     }
+    topology = site({**KUEUE, "topology": ["rack"]})
+    made |= {each.group_kind for each in objects(topology)}
     known = {rule.kind for rule in TABLE}
     assert made <= known
     assert {kind.name for kind in KINDS} <= made

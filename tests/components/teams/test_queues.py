@@ -1,9 +1,12 @@
 """Queues of Kueue and Volcano for a site's teams: what they admit, and what they cover."""
 
+from dataclasses import replace
+
 from components.making.manifest import Json
 from components.making.rdma import needs
 from components.teams.kueue import UNLIMITED
 from schemas.facts.site import Site
+from schemas.model.accelerators import CHANNEL_RESOURCE, ComputeDomains
 from tests.kit.scheduling_site import A100, H100, V100
 from tests.kit.teams_site import KUEUE, A, H, by_name, on_volcano, site, spec, with_rdma
 
@@ -115,3 +118,13 @@ def test_with_a_topology_a_model_has_one_flavor_for_all_that_a_pod_asks_for() ->
     other = by_name(site({**KUEUE, "pools": ["a100", "h100"], "topology": levels[1:]}))
     assert other["Topology"].body["metadata"]["name"] != topology
     assert other[f"ResourceFlavor/{A}"].body["metadata"]["name"] not in names
+
+
+def test_a_queue_covers_the_channels_of_compute_domains() -> None:
+    """Kueue 0.19 holds a job whose claims it cannot count."""
+    made = site(KUEUE)
+    assert made.file.accelerators
+    chosen = made.file.accelerators.model_copy(update={"compute_domains": ComputeDomains()})
+    made = replace(made, file=made.file.model_copy(update={"accelerators": chosen}))
+    assert quota(made, "Cohort", CHANNEL_RESOURCE)["nominalQuota"] == "1M"
+    assert quota(made, "ClusterQueue/language", CHANNEL_RESOURCE)["nominalQuota"] == "0"

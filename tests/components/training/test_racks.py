@@ -155,3 +155,11 @@ def test_hosts_that_share_nvlink_give_a_domain_and_a_rack(kind: str, template: T
     larger = make(with_nvlink(by_racks(gangs())), request(workers=3))
     assert isinstance(larger, Made)
     assert any("No rack holds all workers" in each for each in larger.notes)
+
+
+def test_a_host_has_one_channel_of_a_domain() -> None:
+    """Two hosts in a rack hold two workers of a domain, however small these are."""
+    (found,) = refused(
+        with_nvlink(by_racks(gangs())), request(workers=3, per_worker=1, rack="required")
+    )
+    assert "a rack holds 2" in found.message

@@ -1,0 +1,22 @@
+"""Pools whose racks are NVLink domains, and what the site says of ComputeDomains (IMEX)."""
+
+from schemas.facts.site import Site
+from schemas.model.accelerators import ComputeDomains
+from schemas.model.site_file import Pool
+
+
+def nvlink_pools(site: Site) -> tuple[Pool, ...]:
+    """The pools of which each rack is an NVLink domain, in the order of the file."""
+    known = (pool for pool in site.file.pools if pool.hardware in site.hardware)
+    return tuple(pool for pool in known if site.profile(pool).nvlink_domain)
+
+
+def domain_settings(site: Site) -> ComputeDomains | None:
+    """The settings of ComputeDomains; None where the site has none."""
+    return site.file.accelerators.compute_domains if site.file.accelerators else None
+
+
+def devices_of_pod(site: Site, pool: Pool) -> int:
+    """The most devices of a host that a pod may have: one share, as a CUDA process sees one MIG
+    slice, and further turns on a card make nothing faster."""
+    return min(1, site.devices(pool)) if pool.sharing else site.devices(pool)
