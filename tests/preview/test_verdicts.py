@@ -183,6 +183,19 @@ def points(cause: Cause, line: str) -> bool:
     return here != "" and (named or not short or here.startswith(value.strip("\"'")))
 
 
+def test_a_tray_that_is_installed_again_ends_the_jobs_of_its_rack(repository: Table) -> None:
+    (row,) = (each for each in ROWS if each.name == "NVLink: trays are installed again")
+    apply(row, repository)
+    (site,) = repository.preview().sites
+    notes = [note for plan in site.plans for note in plan.notes]
+    assert [each for each in notes if each.startswith("of 2 racks")] == [
+        (
+            "of 2 racks, each an NVLink domain, 1 keeps 18 of 18: a host that is installed again "
+            "ends the jobs across its rack, and a spare in another rack does not replace it"
+        )
+    ]
+
+
 def test_every_row_has_a_name_of_its_own_and_a_source() -> None:
     assert len(ROWS) >= 60
     assert [name for name, n in Counter(row.name for row in ROWS).items() if n > 1] == []
