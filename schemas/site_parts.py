@@ -18,6 +18,7 @@ from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import (
     DnsLabel,
+    ImageReference,
     Ipv4,
     KubernetesVersion,
     Model,
@@ -26,7 +27,7 @@ from schemas.model.primitives import (
     ZoneName,
 )
 from schemas.model.problem import Problem
-from schemas.model.site_file import Pool, SiteFile, Zone
+from schemas.model.site_file import Pool, SiteFile, Sources, Zone
 from schemas.reading.catalogue import (
     accelerator_catalogue,
     hardware_catalogue,
@@ -72,6 +73,8 @@ class SiteParts(Model):
     """All nodes of the cluster."""
     hardware: dict[DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
+    images: dict[DnsLabel, ImageReference] = {}
+    """Images by the names that a release gives them, where the release has none."""
 
     def site_file(self) -> SiteFile:
         """The site file as far as the parts say it; what they leave out raises AttributeError."""
@@ -85,6 +88,7 @@ class SiteParts(Model):
             zones=[_partial(Zone, name=name) for name in zones],
             pools=self.pools,
             hardware=self.hardware,
+            sources=_partial(Sources, images=self.images),
         )
 
     def hosts(self) -> tuple[Host, ...]:

@@ -243,8 +243,7 @@ def cache(job: Setting) -> Iterator[Refusal]:
 def variable(job: Setting) -> Iterator[Refusal]:
     """TF_CONFIG, which names every pod, is short enough for a program to start with."""
     request, most = job.request, _LONGEST_VARIABLE // len(job.name or "a")
-    counts = request.template is Template.PARAMETER_SERVER and request.workers > 0
-    if not counts or not job.pools:
+    if request.template is not Template.PARAMETER_SERVER or request.workers < 1 or not job.pools:
         return
     pods = request.workers + request.server_count
     if pods > most or len(f"TF_CONFIG={tf_config(job, WORKER)}") > _LONGEST_VARIABLE:

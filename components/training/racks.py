@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from components.making.manifest import Json
 from components.training.request import Rack, Refusal, Template
 from components.training.setting import Setting
+from schemas.facts.racks import in_two_zones
 from schemas.kubernetes.node_labels import RACK_LABEL
 from schemas.model.scheduling import Backend
 from schemas.model.vocabulary import BackendKind, TopologyLevel
@@ -97,6 +98,9 @@ def faults(setting: Setting) -> Iterator[Refusal]:
     elif request.rack not in (None, Rack.ANY) and _by_kueue(setting) and not _topology(backend):
         fix = "leave it out, or have topology: [zone, rack, host] written for the backend"
         yield Refusal("--rack", "Kueue has no topology here, and knows no racks", fix)
+    elif placement(setting) is not Rack.ANY and (double := _ambiguous(setting)):
+        fix = f"leave it out, or give racks of two zones two names, such as that of {double}"
+        yield Refusal("--rack", "racks of two zones have one name, by which nodes are chosen", fix)
     elif request.rack == Rack.REQUIRED and (most := largest(setting)) < request.workers:
         message = f"a rack holds {most} workers of {request.model} at most"
         fix = f"write at most {most}, or --rack {Rack.PREFERRED}"
@@ -114,6 +118,12 @@ def note(setting: Setting) -> list[str]:
     if most < setting.request.workers:
         return [f"No rack holds all workers: the largest holds {most}; others go elsewhere."]
     return ["Workers go into one rack where they fit there, and else into several."]
+
+
+def _ambiguous(setting: Setting) -> str:
+    """A host of the job's pools whose rack has the name of one in another zone."""
+    hosts = (host for pool in setting.pools for host in setting.site.hosts_of(pool))
+    return next((host.name for host, _ in in_two_zones(hosts)), "")
 
 
 def _topology(backend: Backend | None) -> bool:

@@ -7,10 +7,10 @@ Sources: kubernetes-sigs/dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-control
 from collections import Counter
 from collections.abc import Iterator
 
-from schemas.facts.racks import domain_settings, nvlink_pools
+from schemas.facts.racks import domain_settings, in_two_zones, nvlink_pools
 from schemas.facts.site import Site
 from schemas.model.accelerators import DRIVER_IMAGE
-from schemas.model.vocabulary import ModelBy
+from schemas.model.vocabulary import ModelBy, TopologyLevel
 from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
@@ -25,11 +25,12 @@ _PLACE: Path = ("accelerators", "compute_domains")
 
 
 def racks(site: Site) -> Iterator[Finding]:
-    """A rack is in one zone: nodes have its name alone as a label, by which jobs are placed."""
-    first: dict[str, str] = {}
-    for host in site.hosts:
-        if first.setdefault(host.rack, host.zone) != host.zone:
-            yield say("rack-in-two-zones", HostCell(host.line, "rack"), host, first[host.rack])
+    """Where jobs are placed by rack, it is in one zone: nodes have its name alone as a label."""
+    placed = {pool.name for pool in nvlink_pools(site)}
+    for backend in site.scheduling.backends:
+        placed.update(backend.pools if TopologyLevel.RACK in backend.topology else ())
+    for host, other in in_two_zones(host for host in site.hosts if host.pool in placed):
+        yield say("rack-in-two-zones", HostCell(host.line, "rack"), host, other)
 
 
 def domains(site: Site) -> Iterator[Finding]:

@@ -116,6 +116,8 @@ def silence(over: Event) -> Answer:
 def deaf() -> Iterator[int]:
     """A port on which no connection comes about: it is not refused either."""
     with socket.socket() as server:
+        # A port is free also where its last connection is still winding down (controlplane/ports.py).
+        server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(("127.0.0.1", free_port()))
         server.listen(0)
         clients = [socket.socket() for _ in range(4)]

@@ -259,30 +259,38 @@ def fields_edited(folder: Table) -> set[str]:
                 found |= {column for column, a, b in cells if a != b}
         elif file.startswith("schemas/catalogue/") or file.endswith(".yaml"):
             sides = [read(text, file) for text in (old, new)]
-            found |= {".".join(path[:n + 1]) for path, _ in sides[0] ^ sides[1]
+            found |= {".".join(path[:n + 1]) for path, _, _ in sides[0] ^ sides[1]
                       for n in range(len(path))}  # fmt: skip
     return found
 
 
+Keys = tuple[str, ...]
+Value = tuple[Keys, Keys, str]
+
+
 @lru_cache(maxsize=50)
-def read(text: str, file: str) -> frozenset[tuple[tuple[str, ...], str]]:
+def read(text: str, file: str) -> frozenset[Value]:
     try:
         whole = yaml.load(text, yaml.CSafeLoader)
     except yaml.YAMLError:
         return frozenset()
     if file == ACCELERATORS:
         whole = {"accelerators": {"models": whole["accelerators"]}}
-    return frozenset(values(whole, ()))
+    return frozenset(values(whole))
 
 
-def values(value: object, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """Each value below a field, and that the field is there, as maps of labels may be empty."""
-    yield path, ""
+def values(value: object, path: Keys = (), named: Keys = ()) -> Iterator[Value]:
+    """Each value below a field, and that the field is there, as maps of labels may be empty: with
+    the field's path and the names that it leaves out."""
+    yield path, named, ""
     if isinstance(value, dict):
         for key, item in value.items():
-            yield from values(item, (*path, "*" if ".".join(path) in _NAMED else str(key)))
+            if ".".join(path) in _NAMED:
+                yield from values(item, (*path, "*"), (*named, key))
+            else:
+                yield from values(item, (*path, str(key)), named)
     elif isinstance(value, list):
         for item in value:
-            yield from values(item, path)
+            yield from values(item, path, named)
     else:
-        yield path, str(value)
+        yield path, named, str(value)

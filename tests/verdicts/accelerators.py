@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from components.effects.access import ADMISSION
 from components.effects.vocabulary import Action, Impact
-from tests.verdicts.edits import ACCELERATORS, DIGEST, HARDWARE, Edit, applied, record, site, swap
+from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, record, site, swap
 from tests.verdicts.healing import REPAIRED, RESETS
 from tests.verdicts.row import (
     ANY,
@@ -16,6 +16,7 @@ from tests.verdicts.row import (
     Expected,
     Row,
     Verdict,
+    reimaged,
     restarted,
 )
 
@@ -279,21 +280,32 @@ _UNSEEN = "no object of the site has it"
 _IMAGE = f"registry.example/amd/device-plugin:v1.0.0@sha256:{DIGEST}"
 _MORE = (
     Row(
-        "accelerators: fewer pods share a card by MPS",
-        (site("lab-1", "sharing: {mps: 4}", "sharing: {mps: 2}"),),
-        {"lab-1": Expected({"lab": Verdict(Impact.UNKNOWN, 3, ANY)})},
-        "NVIDIA/k8s-device-plugin 0.20.0, internal/rm: shares of a card in use look free",
-        (site("lab-1", _LAB, _LAB.replace("}", ", sharing: {mps: 4}}")),),
+        "accelerators: fewer pods share the cards of a control plane by MPS",
+        (
+            site("lab-1", "sharing: {mps: 4}", "sharing: {mps: 2}"),
+            site("lab-1", "{t4-pcie-16gb-mps-4: 2}", "{t4-pcie-16gb-mps-2: 2}"),
+        ),
+        {
+            "lab-1": Expected(
+                {"lab": reimaged(3)},
+                {"*t4-pcie-16gb-mps-4": Action.DELETED, "*t4-pcie-16gb-mps-2": Action.ADDED},
+            )
+        },
+        f"{_GATES}: the resource of the shares is another one; the plugin is not applied yet",
+        (
+            site("lab-1", _LAB, _LAB.replace("}", ", sharing: {mps: 4}}")),
+            site("lab-1", "{t4-pcie-16gb: 2}", "{t4-pcie-16gb-mps-4: 2}"),
+        ),
     ),
     Row(
         "accelerators: the MIG slices that a card has",
-        (swap(ACCELERATORS, "{1g.10gb: 7, 1g.20gb: 4,", "{1g.10gb: 7, 1g.20gb: 3,"),),
+        (record("a100-sxm4-80gb", "1g.20gb: 4,", "1g.20gb: 3,"),),
         {},
         _UNSEEN,
     ),
     Row(
         "accelerators: DRA devices of MIG slices",
-        (swap(ACCELERATORS, '?type.orValue("") == "mig"', '?type.orValue("") == "slice"'),),
+        (record("a100-sxm4-80gb", '?type.orValue("") == "mig"', '?type.orValue("") == "slice"'),),
         {},
         _UNSEEN,
     ),

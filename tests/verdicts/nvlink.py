@@ -32,6 +32,7 @@ _IMAGE = f"{{image: registry.example/dra:v0.4.2@sha256:{DIGEST}, namespace: nvid
 _POOL = f"    hardware: {_NVL}\n"
 _AMD = "a GB200 NVL72 rack, with two Grace CPUs and four GPUs\n"
 _ARM = f"{_AMD}    arch: arm64\n"
+_EACH = "model: gb200-192gb, count: 4, fabric: true}\n"
 _PLUGIN, _CONTROLLER = "DaemonSet/compute-domain-kubelet-plugin*", "Deployment/compute-domain-*"
 
 
@@ -73,6 +74,9 @@ ROWS: tuple[Row, ...] = (
     _sapporo("another driver, which the GPU operator renews", _DRIVER,
              Expected({"gb200": Verdict(Impact.DRAIN, 36, ANY)}), _TRAY,
              site(_NAME, _DOMAINS, f"{_DOMAINS}  gpu_operator: {{max_parallel_upgrades: 1}}\n")),
+    Row("NVLink: hosts whose racks are no domain, of a site without ComputeDomains",
+        (swap(HARDWARE, f"{_EACH}    nvlink_domain: rack\n", _EACH),), {},
+        "no object of the site has it: jobs of theirs do", (_CONTEXT, site(_NAME, _DOMAINS, ""))),
     _sapporo("another architecture", swap(HARDWARE, _ARM, _AMD),
              Expected({"gb200": reimaged(36)}), MD_ROLLS),
     _sapporo("an OS without an image of the architecture",

@@ -27,7 +27,8 @@ every_template = pytest.mark.parametrize("template", Template)
 def by_racks(site: Site) -> Site:
     """A site whose backend has a topology, with two hosts of a pool in a rack."""
     hosts = [
-        host._replace(rack=f"r{site.by_pool[host.pool].index(host) // 2}") for host in site.hosts
+        host._replace(rack=f"{host.zone}-r{site.by_pool[host.pool].index(host) // 2}")
+        for host in site.hosts
     ]
     file = site.file
     if file.scheduling is not None:
@@ -128,6 +129,14 @@ def test_kueue_without_a_topology_knows_no_racks() -> None:
     (found,) = refused(sites()["kueue"], wanted)
     assert found.option == "--rack"
     assert "topology" in found.fix
+
+
+def test_a_rack_whose_name_is_in_two_zones_is_no_place() -> None:
+    site = gangs()
+    zones = ("a", "b")
+    hosts = [each._replace(rack="r1", zone=zones[at % 2]) for at, each in enumerate(site.hosts)]
+    (found,) = refused(replace(site, hosts=tuple(hosts)), request(rack="preferred"))
+    assert (found.option, "two zones" in found.message) == ("--rack", True)
 
 
 def test_a_job_larger_than_a_rack_says_so() -> None:
