@@ -116,7 +116,7 @@ def silence(over: Event) -> Answer:
 def deaf() -> Iterator[int]:
     """A port on which no connection comes about: it is not refused either."""
     with socket.socket() as server:
-        # A port is free also where its last connection is still winding down (controlplane/ports.py).
+        # As controlplane/ports.py: a port whose last connection winds down counts as free.
         server.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         server.bind(("127.0.0.1", free_port()))
         server.listen(0)
