@@ -37,6 +37,8 @@ def shares(at: InPool) -> Iterator[Finding]:
     name = share_name(model, sharing)
     if record.vendor != _VENDOR:
         yield say("sharing-of-another-vendor", place, model, record)
+    elif at.site.profile(at.pool).nvlink_domain:
+        yield say("sharing-of-a-domain", place, at.pool)
     elif not sharing.shares(record):
         has = ", ".join(f"{MIG_PREFIX}{each}" for each in record.mig)
         fix = f"write one of {has}" if has else "write time_slicing, or remove sharing"
