@@ -37,8 +37,6 @@ def shares(at: InPool) -> Iterator[Finding]:
     name = share_name(model, sharing)
     if record.vendor != _VENDOR:
         yield say("sharing-of-another-vendor", place, model, record)
-    elif at.site.profile(at.pool).nvlink_domain:
-        yield say("sharing-of-a-domain", place, at.pool)
     elif not sharing.shares(record):
         has = ", ".join(f"{MIG_PREFIX}{each}" for each in record.mig)
         fix = f"write one of {has}" if has else "write time_slicing, or remove sharing"
@@ -52,6 +50,12 @@ def shares(at: InPool) -> Iterator[Finding]:
         yield say("sharing-with-dra", (*place, way))
     elif sharing.mps and settings.gpu_operator is None:
         yield say("mps-without-operator", (*place, way))
+
+
+def whole_racks(at: InPool) -> Iterator[Finding]:
+    """The cards of a rack that is an NVLink domain are not shared."""
+    if at.pool.sharing and at.site.profile(at.pool).nvlink_domain:
+        yield say("sharing-of-a-domain", at.path("sharing"), at.pool)
 
 
 def own_labels(at: InPool) -> Iterator[Finding]:
