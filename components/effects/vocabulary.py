@@ -31,6 +31,8 @@ class Impact(StrEnum):
     """Nothing now; a change that waits for the next re-image is none as well, and says so."""
     ADD = "add"
     """The host joins the site as a machine."""
+    IN_PLACE = "in place"
+    """Its settings change while it runs: a program of the host may restart, and its pods stay."""
     POD_RESTART = "pod restart"
     """Pods of a DaemonSet, Deployment or static pod on it restart; its jobs go on."""
     DRAIN = "drain"

@@ -7,6 +7,8 @@ rule template-mark sees to URLs.
 
 from pathlib import Path
 
+from components.machines.applied import LIST, applied_files, applied_list, applies
+from components.machines.certificates import certificate_files, trust_command
 from components.machines.data_disks import PROGRAM, data_disks_script
 from components.machines.host_settings import (
     after_join,
@@ -14,26 +16,20 @@ from components.machines.host_settings import (
     boot_commands,
     setting_files,
 )
-from components.machines.kubelet import further_settings
+from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
 from components.machines.network_data import node_ip
 from components.machines.registries import registry_files
 from components.making.dump import dump
-from components.making.manifest import Json, prune
+from components.making.manifest import Json
 from components.making.template import filled
-from schemas.facts.feature_gates import kubelet_gates
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
 from schemas.model.first_boot import FirstBoot, Proxy
-from schemas.model.release import OsFamily
+from schemas.model.host_agent import InPlace
 from schemas.model.site_file import Pool
 
 PATCHES = "/etc/kubernetes/patches"
 DROP_IN = "/etc/systemd/system/containerd.service.d"
-TRUST = {
-    OsFamily.DEBIAN: ("/usr/local/share/ca-certificates", "crt", "update-ca-certificates"),
-    OsFamily.RHEL: ("/etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust extract"),
-}
-"""Where each family keeps trusted certificates, their suffix, and the command that reads them."""
 
 
 def kubeadm_config(site: Site, pool: Pool) -> Json:
@@ -65,9 +61,11 @@ def registration(site: Site, pool: Pool) -> Json:
         },
         "patches": {"directory": PATCHES},
     }
+    arguments = result["nodeRegistration"]["kubeletExtraArgs"]
     if addresses := node_ip(site, pool):
-        arguments = result["nodeRegistration"]["kubeletExtraArgs"]
         arguments.append({"name": "node-ip", "value": addresses})
+    if applies(site, pool, InPlace.KUBELET):
+        arguments.append({"name": "config-dir", "value": DROP_INS})
     if pool.taints is not None:
         result["nodeRegistration"]["taints"] = [
             {"key": taint.key, "value": taint.value, "effect": taint.effect.value}
@@ -90,7 +88,10 @@ def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
 def files(site: Site, pool: Pool) -> list[Json]:
     """The files that a pool's hosts have before they join."""
     boot = site.first_boot(pool)
-    found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet(site, pool)))]
+    kubelet = configuration(site, pool)
+    if applies(site, pool, InPlace.KUBELET):
+        kubelet = {key: each for key, each in kubelet.items() if key not in IN_PLACE}
+    found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet))]
     found += [_file(path, text) for path, text in registry_files(site).items()]
     if boot.proxy:
         found.append(
@@ -102,10 +103,12 @@ def files(site: Site, pool: Pool) -> list[Json]:
     script = data_disks_script(site, pool)
     if script:
         found.append({**_file(PROGRAM, script), "permissions": "0755"})
-    folder, suffix, _ = TRUST[site.operating_system(pool).family]
-    for number, path in enumerate(boot.ca_certificates, start=1):
-        content = site.texts[path].replace("\r\n", "\n")
-        found.append(_file(f"{folder}/foresite-{number}.{suffix}", content))
+    found += [_file(path, text) for path, text in certificate_files(site, pool).items()]
+    there = {each["path"] for each in found}
+    looked_after = [each for each in applied_files(site, pool) if each.path not in there]
+    found += [_file(each.path, each.content) for each in looked_after]
+    if listed := applied_list(site, pool):
+        found.append(_file(LIST, listed))
     return found
 
 
@@ -123,11 +126,12 @@ def commands(site: Site, pool: Pool) -> list[str]:
     effect."""
     boot: FirstBoot = site.first_boot(pool)
     found = [PROGRAM] if data_disks_script(site, pool) else []
-    if boot.ca_certificates:
-        found.append(TRUST[site.operating_system(pool).family][2])
+    trusted = boot.ca_certificates or applies(site, pool, InPlace.CERTIFICATES)
+    if trusted:  # also without any where an agent may bring one
+        found.append(trust_command(site, pool))
     if boot.proxy:
         found.append("systemctl daemon-reload")
-    if boot.ca_certificates or boot.proxy:
+    if trusted or boot.proxy:
         found.append("systemctl restart containerd")
     return found
 
@@ -160,26 +164,3 @@ def proxy_unit(site: Site, proxy: Proxy) -> str:
         f'Environment="HTTPS_PROXY={url}"\n'
         f'Environment="NO_PROXY={",".join(sorted(direct))}"\n'
     )
-
-
-def kubelet(site: Site, pool: Pool) -> Json:
-    """The pool's KubeletConfiguration, as a patch that kubeadm applies."""
-    settings = site.kubelet(pool)
-    (found,) = filled(
-        Path(__file__).with_name("kubelet.yaml"),
-        logs=settings.container_log_max_size,
-        images=f"{settings.eviction_hard.imagefs_percent}%",
-        memory=settings.eviction_hard.memory,
-        nodes=f"{settings.eviction_hard.nodefs_percent}%",
-        high=settings.image_gc_high_percent,
-        low=settings.image_gc_low_percent,
-        pods=settings.max_pods,
-        reserved_cpu=settings.kept_cpu,
-        reserved_memory=settings.reserved_memory,
-        reserved_storage=settings.reserved_storage,
-        reserved_pids=settings.reserved_pids and str(settings.reserved_pids),
-        pids=settings.max_pids or None,
-        gates=kubelet_gates(site, pool),
-        others=further_settings(settings),
-    )
-    return prune(found)

@@ -1,15 +1,51 @@
-"""The settings of a kubelet that a site says beyond those that every pool has.
+"""The KubeletConfiguration of a pool.
 
 Source: Kubernetes 1.34 to 1.37, staging/src/k8s.io/kubelet/config/v1beta1/types.go.
 """
 
 from pydantic.alias_generators import to_camel
 
-from components.making.manifest import Json
+from components.making.manifest import Json, prune
+from components.making.template import filled
+from schemas.facts.feature_gates import kubelet_gates
+from schemas.facts.site import Site
 from schemas.model.kubelet import Kubelet, KubeletAsIs
+from schemas.model.site_file import Pool
+
+DROP_INS = "/etc/kubernetes/kubelet.conf.d"
+"""The folder of further configuration files, which the kubelet reads in the order of their names
+after its own (cmd/kubelet/app/server.go, --config-dir)."""
+_IN_PLACE = """containerLogMaxSize imageGCHighThresholdPercent imageGCLowThresholdPercent
+    imageMaximumGCAge maxParallelImagePulls maxPods podPidsLimit seccompDefault"""
+IN_PLACE = frozenset(_IN_PLACE.split())
+"""Settings that a kubelet may start with anew while pods run. Others change what running pods may
+have, or it refuses to start with the state of before (docs/decisions/0030)."""
 
 
-def further_settings(settings: Kubelet) -> Json:
+def configuration(site: Site, pool: Pool) -> Json:
+    """The pool's KubeletConfiguration."""
+    settings = site.kubelet(pool)
+    (found,) = filled(
+        __file__,
+        logs=settings.container_log_max_size,
+        images=f"{settings.eviction_hard.imagefs_percent}%",
+        memory=settings.eviction_hard.memory,
+        nodes=f"{settings.eviction_hard.nodefs_percent}%",
+        high=settings.image_gc_high_percent,
+        low=settings.image_gc_low_percent,
+        pods=settings.max_pods,
+        reserved_cpu=settings.kept_cpu,
+        reserved_memory=settings.reserved_memory,
+        reserved_storage=settings.reserved_storage,
+        reserved_pids=settings.reserved_pids and str(settings.reserved_pids),
+        pids=settings.max_pids or None,
+        gates=kubelet_gates(site, pool),
+        others=_further_settings(settings),
+    )
+    return prune(found)
+
+
+def _further_settings(settings: Kubelet) -> Json:
     """Fields of a KubeletConfiguration; None for what the site does not say."""
     most, hours = settings.max_allowable_numa_nodes, settings.image_maximum_gc_age_hours
     found = {to_camel(name): getattr(settings, name) for name in KubeletAsIs.model_fields}

@@ -11,6 +11,7 @@ from components.machines.addresses import address_pools
 from components.machines.controlplane import control_plane
 from components.machines.firmware import firmware
 from components.machines.health import health_checks
+from components.machines.host_agent import host_agent
 from components.machines.hosts import hosts
 from components.machines.names import metadata
 from components.machines.upgrade import worker_version_guard
@@ -22,7 +23,8 @@ from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
-    """Every object of a site's machines, on its management cluster."""
+    """Every object of a site's machines: on its management cluster, and the agent of hosts on its
+    own."""
     others = [
         namespace(site),
         *clusters(site),
@@ -33,7 +35,7 @@ def objects(site: Site) -> list[Manifest]:
         *health_checks(site),
         *firmware(site),
     ]
-    return [*annotate(others), *hosts(site)]
+    return [*annotate(others), *hosts(site), *host_agent(site)]
 
 
 def namespace(site: Site) -> Manifest:

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from components.machines.applied import apart
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
 from components.machines.in_place import machine_taints
 from components.machines.names import (
@@ -13,7 +14,7 @@ from components.machines.names import (
     metadata,
 )
 from components.machines.templates import data_template, machine_template
-from components.making.manifest import Json, Manifest, hash_name, prune
+from components.making.manifest import Json, Manifest, hash_name, name_content, prune
 from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool, Rollout
@@ -39,18 +40,20 @@ def workers(site: Site) -> list[Manifest]:
 
 
 def config_template(site: Site, pool: Pool) -> Manifest:
-    """The KubeadmConfigTemplate of a pool; named by its content, as edits in place do nothing."""
+    """The KubeadmConfigTemplate of a pool; named by its content, as edits in place do nothing to
+    its machines: but for what an agent applies to them."""
     config = prune({**kubeadm_config(site, pool), "joinConfiguration": registration(site, pool)})
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
     spec: Json = {"template": {"spec": config}}
+    left = apart(site, pool)
     body = {
         "apiVersion": BOOTSTRAP_API,
         "kind": "KubeadmConfigTemplate",
-        "metadata": metadata(site, hash_name(pool.name, spec)),
+        "metadata": metadata(site, hash_name(pool.name, name_content(spec, left))),
         "spec": spec,
     }
-    return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True)
+    return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True, apart=left)
 
 
 def deployment(

@@ -61,6 +61,7 @@ class Manifest(NamedTuple):
     what a person would apply. ``protect``: deleting it destroys something, so it is refused.
     ``keep``: it stays in the cluster when it is replaced or no longer made, because controllers
     may still refer to it. ``ignore``: fields that a controller owns once the object exists.
+    ``apart``: what the name of a KubeadmConfigTemplate does not follow, see ``name_content``.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Manifest(NamedTuple):
     protect: bool = False
     keep: bool = False
     ignore: tuple[str, ...] = ()
+    apart: frozenset[str] = frozenset()
 
     @property
     def kind(self) -> str:
@@ -215,3 +217,15 @@ def hash_name(prefix: str, content: Json) -> str:
     """
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def name_content(spec: Json, apart: frozenset[str]) -> Json:
+    """The part of a spec that its name follows: all of it, but for what is ``apart`` in a
+    KubeadmConfigSpec, which are paths of files, and "ntp" for its servers."""
+    if not apart:
+        return spec
+    config = dict(spec["template"]["spec"])
+    config["files"] = [each for each in config["files"] if each["path"] not in apart]
+    if "ntp" in apart:
+        del config["ntp"]
+    return {"template": {"spec": config}}

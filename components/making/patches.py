@@ -14,7 +14,14 @@ from pathlib import Path as FilePath
 from typing import Any, NamedTuple
 
 from components.making.json_patch import PatchError, Selected, apply_operation, tokens
-from components.making.manifest import ARGO_OPTIONS, FLUX_GUARD, Json, Manifest, hash_name
+from components.making.manifest import (
+    ARGO_OPTIONS,
+    FLUX_GUARD,
+    Json,
+    Manifest,
+    hash_name,
+    name_content,
+)
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
@@ -173,11 +180,15 @@ def _named_anew(made: Sequence[Manifest], found: Sequence[Manifest]) -> list[Man
         name, spec = old.key[3], old.body.get("spec")
         prefix = name.rpartition("-")[0]
         other = "spec" in body and body["spec"] != spec
-        if spec is not None and other and hash_name(prefix, spec) == name:
-            names[name] = hash_name(prefix, body["spec"])
+        if spec is not None and other and _named(prefix, spec, old) == name:
+            names[name] = _named(prefix, body["spec"], old)
             body = {**body, "metadata": {**body["metadata"], "name": names[name]}}
         result.append(new._replace(body=body))
     return result
+
+
+def _named(prefix: str, spec: Json, made: Manifest) -> str:
+    return hash_name(prefix, name_content(spec, made.apart))
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:

@@ -137,6 +137,7 @@ class Code(StrEnum):
     FIRMWARE_TIME = auto()
     KUBELET_UNUSED = auto()
     NUMA_ADMISSION = auto()
+    HOST_AGENT = auto()
     LABEL_RESERVED = auto()
     LABELS_TOO_LONG = auto()
 

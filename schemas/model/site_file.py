@@ -23,6 +23,7 @@ from schemas.model.decommission import Decommission
 from schemas.model.extra import Extra
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
+from schemas.model.host_agent import HostAgent
 from schemas.model.host_networks import FurtherNetwork, NetworkName, NicLayout
 from schemas.model.host_settings import HostSettings
 from schemas.model.kubelet import Kubelet
@@ -224,6 +225,8 @@ class SiteFile(Model):
     """Settings of the kubelet, on pools that have none of their own."""
     host_settings: HostSettings = HostSettings()
     """Files, commands and kernel settings of hosts, in pools that have none of their own."""
+    host_agent: HostAgent | None = None
+    """Settings that reach running workers in place; without it each of them re-images hosts."""
     hardware: dict[DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
     accelerators: AcceleratorSettings | None = None

@@ -11,6 +11,7 @@ from components.machines.effects import (
     cluster,
     controlplane,
     health,
+    host_agent,
     hosts,
     templates,
     workers,
@@ -26,5 +27,6 @@ RULES: list[Rule] = [
     *workers.RULES,
     *health.RULES,
     *hosts.RULES,
+    *host_agent.RULES,
 ]
 """The rules of every kind that this component makes."""

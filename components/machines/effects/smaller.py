@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from components.effects.fleet import Group
 from components.effects.vocabulary import FieldChange, ObjectChange, SiteChange
-from components.machines.bootstrap import DROP_IN, TRUST
+from components.machines.bootstrap import DROP_IN
+from components.machines.certificates import TRUST
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.machines.registries import FOLDER

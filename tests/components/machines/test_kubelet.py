@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.machines.bootstrap import kubelet
+from components.machines.kubelet import configuration as kubelet
 from schemas.facts.site import Site
 from schemas.model.kubelet import Kubelet
 from schemas.rules.kubelet_managers import managers

@@ -11,7 +11,7 @@ import yaml
 
 from components.accelerators.objects import objects
 from components.machines.arguments import SCHEDULER_CONFIG, scheduler_file
-from components.machines.bootstrap import kubelet
+from components.machines.kubelet import configuration as kubelet
 from components.machines.objects import objects as machines
 from components.making.manifest import Json
 from schemas.facts import feature_gates

@@ -1,0 +1,70 @@
+"""What an agent applies to the running hosts of a pool, as files with the content that they have at
+their first boot: so a host that is installed again is equal to the others.
+
+Cluster API never compares the content of a KubeadmConfigTemplate, only its name (v1.13.6,
+internal/controllers/machinedeployment/mdutil/util.go, MachineTemplateUpToDate). So the name does
+not follow these files, and they change under the same name. A control plane's configuration is
+compared with every machine (controlplane/kubeadm/internal/filters.go): no agent serves it.
+"""
+
+from typing import NamedTuple
+
+from components.machines.certificates import certificate_files
+from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
+from components.machines.registries import registry_files
+from components.making.dump import dump
+from schemas.facts.site import Site
+from schemas.model.host_agent import InPlace
+from schemas.model.site_file import Pool
+from schemas.model.vocabulary import Role
+
+STATE = "/var/lib/foresite/host-agent"
+LIST = f"{STATE}/files"
+"""The list of the files on a host that the agent looks after: what leaves it is deleted."""
+DROP_IN = f"{DROP_INS}/50-foresite.conf"
+
+
+class Applied(NamedTuple):
+    """A file of a host that an agent looks after."""
+
+    part: InPlace
+    path: str
+    content: str
+
+
+def applies(site: Site, pool: Pool, part: InPlace) -> bool:
+    """True if an agent applies a part of the settings of a pool's hosts."""
+    agent = site.file.host_agent
+    return pool.role is Role.WORKER and agent is not None and part in agent.applies
+
+
+def applied_files(site: Site, pool: Pool) -> list[Applied]:
+    """The files of a pool's hosts that an agent looks after, in the order of their parts."""
+    own = {key: each for key, each in configuration(site, pool).items() if key in IN_PLACE}
+    head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+    found = {
+        InPlace.REGISTRIES: registry_files(site),
+        InPlace.CERTIFICATES: certificate_files(site, pool),
+        InPlace.KUBELET: {DROP_IN: dump({**head, **own})},
+    }
+    return [
+        Applied(part, path, text)
+        for part, files in found.items()
+        if applies(site, pool, part)
+        for path, text in files.items()
+    ]
+
+
+def applied_list(site: Site, pool: Pool) -> str:
+    """The list of these files as a host has it; empty where no agent looks after any."""
+    parts = [part for part in InPlace if applies(site, pool, part)]
+    paths = [each.path for each in applied_files(site, pool)]
+    return "".join(f"{path}\n" for path in paths) if parts else ""
+
+
+def apart(site: Site, pool: Pool) -> frozenset[str]:
+    """What the name of a pool's KubeadmConfigTemplate does not follow (``name_content``)."""
+    found = {each.path for each in applied_files(site, pool)}
+    if applies(site, pool, InPlace.TIME_SERVERS):
+        found.add("ntp")
+    return frozenset({*found, LIST}) if found else frozenset()
