@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from components.machines.certificates import certificate_files
 from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
+from components.machines.proxy import proxy_files
 from components.machines.registries import registry_files
 from components.making.dump import dump
 from schemas.facts.site import Site
@@ -44,6 +45,7 @@ def applied_files(site: Site, pool: Pool) -> list[Applied]:
     head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
     found = {
         InPlace.REGISTRIES: registry_files(site),
+        InPlace.PROXY: proxy_files(site, pool),
         InPlace.CERTIFICATES: certificate_files(site, pool),
         InPlace.KUBELET: {DROP_IN: dump({**head, **own})},
     }

@@ -25,6 +25,7 @@ write() { # part, content, path: write the file where it differs, and mark its p
 part_of() { # path: the part whose file it was
   case $1 in
     *ca-certificates* | *ca-trust*) echo certificates ;;
+    *containerd.service.d*) echo proxy ;;
     *kubelet.conf.d*) echo kubelet ;;
     *) echo registries ;;
   esac
@@ -92,9 +93,14 @@ fi
 
 if marked certificates; then
   sh "$here/trust" || fail "the certificates cannot be read"
+fi
+if marked proxy; then
+  systemctl daemon-reload || fail "systemd does not read the proxy's settings"
+fi
+if marked certificates || marked proxy; then
   # A Go program reads its roots once. Shims hold the containers, so no pod restarts.
   systemctl restart containerd || fail "containerd does not start"
-  rm -f "$state/changed-certificates"
+  rm -f "$state/changed-certificates" "$state/changed-proxy"
 fi
 
 # containerd reads its hosts.toml at each pull.

@@ -18,18 +18,18 @@ from components.machines.host_settings import (
 )
 from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
 from components.machines.network_data import node_ip
+from components.machines.proxy import proxy_files
 from components.machines.registries import registry_files
 from components.making.dump import dump
 from components.making.manifest import Json
 from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
-from schemas.model.first_boot import FirstBoot, Proxy
+from schemas.model.first_boot import FirstBoot
 from schemas.model.host_agent import InPlace
 from schemas.model.site_file import Pool
 
 PATCHES = "/etc/kubernetes/patches"
-DROP_IN = "/etc/systemd/system/containerd.service.d"
 
 
 def kubeadm_config(site: Site, pool: Pool) -> Json:
@@ -87,19 +87,12 @@ def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
 
 def files(site: Site, pool: Pool) -> list[Json]:
     """The files that a pool's hosts have before they join."""
-    boot = site.first_boot(pool)
     kubelet = configuration(site, pool)
     if applies(site, pool, InPlace.KUBELET):
         kubelet = {key: each for key, each in kubelet.items() if key not in IN_PLACE}
     found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet))]
     found += [_file(path, text) for path, text in registry_files(site).items()]
-    if boot.proxy:
-        found.append(
-            _file(
-                f"{DROP_IN}/10-proxy.conf",
-                proxy_unit(site, boot.proxy),
-            )
-        )
+    found += [_file(path, text) for path, text in proxy_files(site, pool).items()]
     script = data_disks_script(site, pool)
     if script:
         found.append({**_file(PROGRAM, script), "permissions": "0755"})
@@ -126,41 +119,13 @@ def commands(site: Site, pool: Pool) -> list[str]:
     effect."""
     boot: FirstBoot = site.first_boot(pool)
     found = [PROGRAM] if data_disks_script(site, pool) else []
+    # Also without any where an agent may bring them.
     trusted = boot.ca_certificates or applies(site, pool, InPlace.CERTIFICATES)
-    if trusted:  # also without any where an agent may bring one
+    proxied = boot.proxy or applies(site, pool, InPlace.PROXY)
+    if trusted:
         found.append(trust_command(site, pool))
-    if boot.proxy:
+    if proxied:
         found.append("systemctl daemon-reload")
-    if trusted or boot.proxy:
+    if trusted or proxied:
         found.append("systemctl restart containerd")
     return found
-
-
-def proxy_unit(site: Site, proxy: Proxy) -> str:
-    """A systemd drop-in that sends containerd through the proxy, but for the cluster itself.
-
-    The zones' networks are left out: containerd only talks to registries, and a new zone would
-    re-image every host. A per cent sign stands for itself only when doubled (systemd.unit(5)).
-    """
-    cluster = site.file.cluster
-    direct = {
-        "127.0.0.1",
-        "localhost",
-        ".svc",
-        ".cluster.local",
-        cluster.endpoint,
-        cluster.pods,
-        cluster.services,
-        *filter(None, (cluster.pods6, cluster.services6)),
-        *proxy.exclude,
-    }
-    mirror = site.file.sources.registry_mirror
-    if mirror:
-        direct.add(mirror.split("/")[2].partition(":")[0])
-    url = proxy.http.replace("%", "%%")
-    return (
-        "[Service]\n"
-        f'Environment="HTTP_PROXY={url}"\n'
-        f'Environment="HTTPS_PROXY={url}"\n'
-        f'Environment="NO_PROXY={",".join(sorted(direct))}"\n'
-    )

@@ -16,6 +16,8 @@ class InPlace(StrEnum):
 
     REGISTRIES = "registries"
     """Where containerd looks for images: sources.registry_mirror and the cache's image layers."""
+    PROXY = "proxy"
+    """The proxy of containerd, first_boot.proxy; the mirror is among what it leaves out."""
     TIME_SERVERS = "time_servers"
     """Servers of time: first_boot.ntp."""
     CERTIFICATES = "certificates"

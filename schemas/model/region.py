@@ -22,6 +22,7 @@ _SECTIONS = {
     "cluster": "pods services pod_network authentication audit etcd_snapshots",
     "sources": "os_images registry_mirror images multi_arch",
     "first_boot": "ntp dns ssh proxy ca_certificates",
+    "host_agent": "",
     "accelerators": "prefix",
     "scheduling": "priorities off_peak disruption_recorder",
     "cache": "server envoy",

@@ -1,7 +1,7 @@
 """Settings that the agent applies to running hosts: which programs restart for them.
 
-Sources: containerd 2.4.2, docs/hosts.md; Kubernetes 1.34, pkg/kubelet/kubelet.go (a kubelet that starts
-admits its pods anew, HandlePodAdditions; their containers go on meanwhile).
+Sources: containerd 2.4.2, docs/hosts.md; Kubernetes 1.34, pkg/kubelet/kubelet.go (a kubelet
+that starts admits its pods anew, HandlePodAdditions; their containers go on meanwhile).
 """
 
 from collections.abc import Iterator

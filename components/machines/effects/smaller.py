@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from components.effects.fleet import Group
 from components.effects.vocabulary import FieldChange, ObjectChange, SiteChange
-from components.machines.bootstrap import DROP_IN
+from components.machines import proxy
 from components.machines.certificates import TRUST
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
@@ -33,8 +33,8 @@ _CERTIFICATE = (
 )
 _FILES = {
     f"{FOLDER}/": "write the same hosts.toml there: containerd reads it at the next pull",
-    DROP_IN: "write the same drop-in there, then systemctl daemon-reload, and restart containerd, "
-    "which restarts no pod",
+    proxy.FOLDER: "write the same drop-in there, then systemctl daemon-reload, and restart "
+    "containerd, which restarts no pod",
     **dict.fromkeys((folder for folder, _, _ in TRUST.values()), _CERTIFICATE),
 }
 _SECTIONS = {
