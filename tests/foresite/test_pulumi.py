@@ -50,7 +50,10 @@ class Trial:
         )
 
     def pulumi(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Pulumi itself, in the copy, as someone with the official CLI would run it."""
+        """Pulumi itself, in the copy, as someone with the official CLI would run it: in the folder
+        that the first ``foresite up`` makes."""
+        if not self.program.is_dir():
+            self.up("lab-1")
         command = ["pulumi", *arguments, "--non-interactive"]
         return subprocess.run(
             command, env=self.env, cwd=self.program, capture_output=True, text=True, check=False

@@ -17,13 +17,14 @@ from policies.pods import Pod, pods
 from policies.rule import Object, Violation
 from policies.rules import CHECKS, RULES, pod_host, pod_rights
 from tests.golden import every_site, objects
+from tests.kit.sharing_sites import slices
 from tests.policies.test_policies import ROCE
 
 pytestmark = pytest.mark.controlplane
 Json = dict[str, Any]
 SITES = sorted(every_site())
-RARE = {**every_site(), "RoCE that pods share": ROCE}
-"""The sites, and one with what exceptions are there for and no example has."""
+RARE = {**every_site(), "RoCE that pods share": ROCE, "MIG slices": slices()}
+"""The sites, and those with what exceptions are there for and no example has."""
 STANDARD = [rule for rule in RULES if CHECKS[rule.name][0] in (pod_rights, pod_host)]
 REASONS = {
     "privilege-escalation": "allowPrivilegeEscalation != false",
