@@ -48,10 +48,10 @@ steady_s=${STEADY_SECONDS:-20}
 dropin=$(sed -n 's/^kubelet [^ ]* //p' "$here/index")
 kept=$state/kubelet-before
 if [ -n "$dropin" ]; then
-  content=$here/$(sed -n 's/^kubelet \([^ ]*\) .*/\1/p' "$here/index")
-  cmp -s "$content" "$state/refused" && fail "the kubelet does not run with these settings"
+  wanted=$here/$(sed -n 's/^kubelet \([^ ]*\) .*/\1/p' "$here/index")
+  cmp -s "$wanted" "$state/refused" && fail "the kubelet does not run with these settings"
   # Of before the first try: what is there while the part is marked may be half done.
-  if ! cmp -s "$content" "$root$dropin" && ! marked kubelet; then
+  if ! cmp -s "$wanted" "$root$dropin" && ! marked kubelet; then
     rm -f "$kept"
     [ ! -e "$root$dropin" ] || cp "$root$dropin" "$kept" || fail "cannot write $kept"
   fi
@@ -110,7 +110,7 @@ if marked kubelet; then
   if systemctl restart kubelet && steady kubelet; then
     rm -f "$state/changed-kubelet" "$state/refused"
   else
-    cp "$content" "$state/refused"
+    cp "$wanted" "$state/refused"
     if [ -e "$kept" ]; then cp "$kept" "$root$dropin"; else rm -f "$root$dropin"; fi
     systemctl restart kubelet
     rm -f "$state/changed-kubelet"
