@@ -17,6 +17,7 @@ from policies.exceptions import exemptions, ours
 from policies.judge import findings, judge
 from policies.rules import DOMAINS, RULES
 from schemas.model.accelerators import Exporter
+from schemas.model.host_agent import HostAgent, InPlace
 from schemas.model.network_devices import PoolNetworkDevices, Rdma
 from schemas.model.vocabulary import LinkType, PodNetworkInstall
 from tests.components.remediation.test_devicetaints import ON
@@ -40,7 +41,7 @@ DIRECT = SITES["lab-1"].file.cluster.model_copy(
 MODEL = SITES["tokyo-1"].accelerators["h100-sxm5-80gb"]
 ROCE = with_pool(
     replace(
-        SITES["tokyo-1"],
+        with_file(SITES["tokyo-1"], host_agent=HostAgent(applies=list(InPlace))),
         accelerators={
             **SITES["tokyo-1"].accelerators,
             "h100-sxm5-80gb": MODEL.model_copy(update={"exporter": Exporter(privileged=True)}),
@@ -54,7 +55,7 @@ ROCE = with_pool(
 SITES = {
     **SITES,
     "lab-1, network installed directly": with_file(SITES["lab-1"], cluster=DIRECT),
-    "tokyo-1, RoCE that pods share and a privileged exporter": ROCE,
+    "tokyo-1, RoCE that pods share, a privileged exporter and an agent of hosts": ROCE,
 }
 TAINTED = by_dra(remediation=ON)
 """A site whose single devices are tainted; its objects are looked at for exceptions alone."""
