@@ -4,10 +4,10 @@
 set -u
 settings=$1
 there=/run/foresite-host-agent
-apply="rm -rf $there && mkdir -m 0700 $there && tar -x -C $there && sh $there/apply.sh $there"
+apply="rm -rf $there && mkdir -m 0700 $there && tar -x -f - -C $there && sh $there/apply.sh $there"
 rm -f "$settings/applied"
 while :; do
-  tar -c -C "$settings" . | nsenter --target 1 --mount -- sh -c "$apply" || exit 1
+  tar -c -f - -C "$settings" . | nsenter -t 1 -m -- sh -c "$apply" || exit 1
   : >"$settings/applied"
   sleep 300
 done

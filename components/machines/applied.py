@@ -64,9 +64,9 @@ def applied_list(site: Site, pool: Pool) -> str:
     return "".join(f"{path}\n" for path in paths) if parts else ""
 
 
-def apart(site: Site, pool: Pool) -> frozenset[str]:
+def apart(site: Site, pool: Pool) -> tuple[str, ...]:
     """What the name of a pool's KubeadmConfigTemplate does not follow (``name_content``)."""
     found = {each.path for each in applied_files(site, pool)}
     if applies(site, pool, InPlace.TIME_SERVERS):
         found.add("ntp")
-    return frozenset({*found, LIST}) if found else frozenset()
+    return tuple(sorted({*found, LIST})) if found else ()

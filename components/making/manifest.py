@@ -6,7 +6,7 @@ Owns the type, the labels that every object carries, and names that change with 
 import functools
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -70,7 +70,7 @@ class Manifest(NamedTuple):
     protect: bool = False
     keep: bool = False
     ignore: tuple[str, ...] = ()
-    apart: frozenset[str] = frozenset()
+    apart: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -219,7 +219,7 @@ def hash_name(prefix: str, content: Json) -> str:
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def name_content(spec: Json, apart: frozenset[str]) -> Json:
+def name_content(spec: Json, apart: Collection[str]) -> Json:
     """The part of a spec that its name follows: all of it, but for what is ``apart`` in a
     KubeadmConfigSpec, which are paths of files, and "ntp" for its servers."""
     if not apart:

@@ -52,9 +52,10 @@ class Finding(NamedTuple):
 
 WAITING = Impact.REIMAGE.rank - 0.005
 """Right after what is re-imaged now."""
-BLIND, STUCK, REFUSED, SERVICE, MOVED = 90, 5.9, 4.9, 4.5, 1.5
-"""Ranks of findings that are no impact; an impact has its own, 7 for remove to 0 for none. What is
-refused or has to be acknowledged comes after all that costs a host its disks."""
+BLIND, STUCK, MOVED = 90, Impact.UNKNOWN.rank - 0.1, Impact.ADD.rank + 0.5
+REFUSED, SERVICE = Impact.REIMAGE.rank - 0.1, Impact.REIMAGE.rank - 0.5
+"""Ranks of findings that are no impact. What is refused or has to be acknowledged comes after all
+that costs a host its disks."""
 
 
 def findings(preview: Preview) -> list[Finding]:

@@ -18,7 +18,7 @@ from schemas.rules.texts import say
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
-OWN = ("accelerators", "network-devices", "disruption-recorder", ETCD_SNAPSHOTS)
+OWN = ("accelerators", "network-devices", "host-agent", "disruption-recorder", ETCD_SNAPSHOTS)
 """Namespaces in which Foresite itself puts programs, on whatever site needs them."""
 _BROUGHT = ("medik8s", "Prometheus and Alertmanager")
 
