@@ -59,8 +59,11 @@ fi
 
 if [ -e "$state/files" ]; then
   while read -r path; do
+    part=$(part_of "$path")
+    # A part that is no longer applied stays as it is, until the host is installed again.
+    grep -qxF "$part" "$here/parts" || continue
     if ! grep -qxF "$path" "$here/files" && [ -e "$root$path" ]; then
-      : >"$state/changed-$(part_of "$path")"
+      : >"$state/changed-$part"
       rm -f "$root$path" || fail "cannot delete $path"
       echo "deleted $path"
     fi

@@ -50,6 +50,7 @@ def settings_of(site: Site, pool: Pool) -> dict[str, str]:
     found = {name: (Path(__file__).parent / name).read_text("utf-8") for name in _SCRIPTS}
     index: list[str] = []
     found["files"] = applied_list(site, pool)
+    found["parts"] = "".join(f"{part}\n" for part in InPlace if applies(site, pool, part))
     for number, each in enumerate(applied_files(site, pool), start=1):
         key = f"{each.part}-{number}"
         found[key] = each.content

@@ -125,10 +125,22 @@ def _refusal(
     if [*_own(before)] != [*_own(after)]:
         why = "rules, selectors and guards of Foresite know objects by it"
         return {"why": why, "instead": "leave it out"}
+    if _apart(before, manifest) != _apart(after, manifest):
+        why = "the host agent writes it on running hosts, as the site file says it"
+        return {"why": why, "instead": "write the setting, or take its part out of host_agent"}
     ignored = [tokens(f"/{each.replace('.', '/')}") for each in manifest.ignore]
     if any([*_at(before, each)] != [*_at(after, each)] for each in ignored):
         return {"why": "a controller owns the field", "instead": "leave it out"}
     return None
+
+
+def _apart(body: Json, manifest: Manifest) -> list[Any]:
+    """What the name of a template does not follow."""
+    if not manifest.apart:
+        return []
+    config = body["spec"]["template"]["spec"]
+    files = [each for each in config["files"] if each["path"] in manifest.apart]
+    return [files, config.get("ntp") if "ntp" in manifest.apart else None]
 
 
 def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:

@@ -148,6 +148,13 @@ def test_what_the_settings_no_longer_have_goes(host: Host) -> None:
     assert host.text("/usr/local/share/ca-certificates/of-the-image.crt") == "kept"
 
 
+def test_what_is_no_longer_applied_stays_until_the_host_is_installed_again(host: Host) -> None:
+    host.apply(of(with_agent()))
+    before = host.text(MIRROR), host.text(CERTIFICATE)
+    assert host.apply(of(with_agent(TOKYO, InPlace.KUBELET))) == (0, [])
+    assert before == (host.text(MIRROR), host.text(CERTIFICATE))
+
+
 def test_a_change_by_hand_is_put_back(host: Host) -> None:
     host.apply(of(with_agent()))
     host.write(MIRROR, "by hand")

@@ -18,6 +18,7 @@ from foresite.judged import judge_site
 from schemas.facts.site import Site
 from schemas.load import load_site
 from schemas.model.codes import Code
+from schemas.model.host_agent import HostAgent, InPlace
 from schemas.model.patches import Patch, PatchOperation
 from tests.kit.repository import ROOT
 
@@ -235,6 +236,23 @@ def test_what_rules_and_the_preview_rely_on_is_refused(
     assert fault.code is Code.PATCH_REFUSED, fault
     assert fault.path == ("patches", 0, "operations", 0, "path") and fault.fix
     assert objects_by_name(site) == objects_by_name(SITE)
+
+
+def test_what_an_agent_applies_is_no_patchs_and_the_rest_renames_its_template() -> None:
+    agent = HostAgent(applies=[InPlace.REGISTRIES])
+    site = replace(SITE, file=SITE.file.model_copy(update={"host_agent": agent}))
+    (name,) = (name for name in objects_by_name(site) if name[1] == TEMPLATE)
+    before = objects_by_name(site)[name].key
+    mirror = "/etc/containerd/certs.d/_default/hosts.toml".replace("/", "~1")
+    content = {"op": "replace", "path": f"{FILES}[path={mirror}]/content", "value": "other"}
+    (fault,) = patch_faults(with_patches({"operations": [content]}, site=site))
+    assert fault.code is Code.PATCH_REFUSED and "host_agent" in fault.fix
+    renamed = with_patches({"operations": [ADD]}, site=site)
+    assert not patch_faults(renamed)
+    after = objects_by_name(renamed)
+    assert after[name].key != before
+    used = after["machines", "MachineDeployment/mncore2"].body["spec"]["template"]["spec"]
+    assert used["bootstrap"]["configRef"]["name"] == after[name].key[3]
 
 
 @pytest.mark.parametrize(
