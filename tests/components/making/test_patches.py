@@ -240,7 +240,9 @@ def test_what_rules_and_the_preview_rely_on_is_refused(
 
 def test_what_an_agent_applies_is_no_patchs_and_the_rest_renames_its_template() -> None:
     agent = HostAgent(applies=[InPlace.REGISTRIES])
-    site = replace(SITE, file=SITE.file.model_copy(update={"host_agent": agent}))
+    mirrored = SITE.file.sources.model_copy(update={"registry_mirror": "https://a.example"})
+    update = {"host_agent": agent, "sources": mirrored}
+    site = replace(SITE, file=SITE.file.model_copy(update=update))
     (name,) = (name for name in objects_by_name(site) if name[1] == TEMPLATE)
     before = objects_by_name(site)[name].key
     mirror = "/etc/containerd/certs.d/_default/hosts.toml".replace("/", "~1")
