@@ -44,12 +44,13 @@ steady() { # program: it runs for as long as "$steady_s" seconds without another
 }
 steady_s=${STEADY_SECONDS:-20}
 
-# A kubelet that did not run with these settings is not tried with them again.
+# A kubelet that did not run with these settings is not tried with them again; the rest is applied.
+refused=
 dropin=$(sed -n 's/^kubelet [^ ]* //p' "$here/index")
 kept=$state/kubelet-before
 if [ -n "$dropin" ]; then
   wanted=$here/$(sed -n 's/^kubelet \([^ ]*\) .*/\1/p' "$here/index")
-  cmp -s "$wanted" "$state/refused" && fail "the kubelet does not run with these settings"
+  cmp -s "$wanted" "$state/refused" && refused=kubelet
   # Of before the first try: what is there while the part is marked may be half done.
   if ! cmp -s "$wanted" "$root$dropin" && ! marked kubelet; then
     rm -f "$kept"
@@ -70,7 +71,7 @@ if [ -e "$state/files" ]; then
   done <"$state/files"
 fi
 while read -r part content path; do
-  write "$part" "$here/$content" "$path"
+  [ "$part" = "$refused" ] || write "$part" "$here/$content" "$path"
 done <"$here/index"
 
 if [ -e "$here/time-servers" ]; then
@@ -109,16 +110,19 @@ fi
 # containerd reads its hosts.toml at each pull.
 rm -f "$state/changed-registries"
 
-if marked kubelet; then
+if marked kubelet && [ -z "$refused" ]; then
   if systemctl restart kubelet && steady kubelet; then
     rm -f "$state/changed-kubelet" "$state/refused"
   else
     cp "$wanted" "$state/refused"
-    if [ -e "$kept" ]; then cp "$kept" "$root$dropin"; else rm -f "$root$dropin"; fi
-    systemctl restart kubelet
-    rm -f "$state/changed-kubelet"
-    fail "the kubelet does not run with these settings; it has those of before"
+    refused=kubelet
   fi
 fi
+if marked kubelet; then
+  if [ -e "$kept" ]; then cp "$kept" "$root$dropin"; else rm -f "$root$dropin"; fi
+  systemctl restart kubelet
+  rm -f "$state/changed-kubelet"
+fi
+[ -z "$refused" ] || fail "the kubelet does not run with its new settings; it has those of before"
 
 cp "$here/files" "$state/files.new" && mv -f "$state/files.new" "$state/files" || fail "cannot write $state"

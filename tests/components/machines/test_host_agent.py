@@ -175,7 +175,16 @@ def test_a_kubelet_that_does_not_run_gets_its_old_settings_and_no_second_try(hos
     (host.folder / "crashes").write_text("")
     assert host.apply(of(kubelet(200))) == (1, ["restart kubelet", "restart kubelet"])
     assert host.text(DROP_IN) == before
+    # It was killed before it had put them back.
+    settings = of(kubelet(200))
+    host.write(DROP_IN, next(settings[key] for key in settings if key.startswith("kubelet")))
+    host.write("/var/lib/foresite/host-agent/kubelet-before", before)
+    host.write("/var/lib/foresite/host-agent/changed-kubelet", "")
+    assert host.apply(of(kubelet(200))) == (1, ["restart kubelet"])
+    host.write(CERTIFICATE, "by hand")
+    assert host.apply(of(kubelet(200))) == (1, ["trust", "restart containerd"])
     assert host.apply(of(kubelet(200))) == (1, [])
+    assert host.text(DROP_IN) == before
     assert host.apply(of(kubelet(180))) == (0, ["restart kubelet"])
 
 
