@@ -7,6 +7,7 @@ not follow these files, and they change under the same name. A control plane's c
 compared with every machine (controlplane/kubeadm/internal/filters.go): no agent serves it.
 """
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 from components.machines.certificates import certificate_files
@@ -41,32 +42,36 @@ def applies(site: Site, pool: Pool, part: InPlace) -> bool:
 
 def applied_files(site: Site, pool: Pool) -> list[Applied]:
     """The files of a pool's hosts that an agent looks after, in the order of their parts."""
-    own = {key: each for key, each in configuration(site, pool).items() if key in IN_PLACE}
-    head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
-    found = {
-        InPlace.REGISTRIES: registry_files(site),
-        InPlace.PROXY: proxy_files(site, pool),
-        InPlace.CERTIFICATES: certificate_files(site, pool),
-        InPlace.KUBELET: {DROP_IN: dump({**head, **own})},
-    }
     return [
         Applied(part, path, text)
-        for part, files in found.items()
+        for part, files in _FILES.items()
         if applies(site, pool, part)
-        for path, text in files.items()
+        for path, text in files(site, pool).items()
     ]
 
 
 def applied_list(site: Site, pool: Pool) -> str:
-    """The list of these files as a host has it; empty where no agent looks after any."""
-    parts = [part for part in InPlace if applies(site, pool, part)]
-    paths = [each.path for each in applied_files(site, pool)]
-    return "".join(f"{path}\n" for path in paths) if parts else ""
+    """The list of these files as a host has it; empty where there are none."""
+    return "".join(f"{each.path}\n" for each in applied_files(site, pool))
 
 
-def apart(site: Site, pool: Pool) -> tuple[str, ...]:
+def not_in_name(site: Site, pool: Pool) -> tuple[str, ...]:
     """What the name of a pool's KubeadmConfigTemplate does not follow (``name_content``)."""
     found = {each.path for each in applied_files(site, pool)}
     if applies(site, pool, InPlace.TIME_SERVERS):
         found.add("ntp")
     return tuple(sorted({*found, LIST})) if found else ()
+
+
+def _kubelet_files(site: Site, pool: Pool) -> dict[str, str]:
+    own = {key: each for key, each in configuration(site, pool).items() if key in IN_PLACE}
+    head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
+    return {DROP_IN: dump({**head, **own})}
+
+
+_FILES: dict[InPlace, Callable[[Site, Pool], dict[str, str]]] = {
+    InPlace.REGISTRIES: lambda site, _: registry_files(site),
+    InPlace.PROXY: proxy_files,
+    InPlace.CERTIFICATES: certificate_files,
+    InPlace.KUBELET: _kubelet_files,
+}

@@ -97,9 +97,9 @@ def files(site: Site, pool: Pool) -> list[Json]:
     if script:
         found.append({**_file(PROGRAM, script), "permissions": "0755"})
     found += [_file(path, text) for path, text in certificate_files(site, pool).items()]
-    there = {each["path"] for each in found}
-    looked_after = [each for each in applied_files(site, pool) if each.path not in there]
-    found += [_file(each.path, each.content) for each in looked_after]
+    # The files of the other parts are there already, whoever applies them.
+    further = [each for each in applied_files(site, pool) if each.part is InPlace.KUBELET]
+    found += [_file(each.path, each.content) for each in further]
     if listed := applied_list(site, pool):
         found.append(_file(LIST, listed))
     return found

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from components.machines.applied import apart
+from components.machines.applied import not_in_name
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
 from components.machines.in_place import machine_taints
 from components.machines.names import (
@@ -46,14 +46,14 @@ def config_template(site: Site, pool: Pool) -> Manifest:
     if not config["preKubeadmCommands"]:
         del config["preKubeadmCommands"]
     spec: Json = {"template": {"spec": config}}
-    left = apart(site, pool)
+    left_out = not_in_name(site, pool)
     body = {
         "apiVersion": BOOTSTRAP_API,
         "kind": "KubeadmConfigTemplate",
-        "metadata": metadata(site, hash_name(pool.name, name_content(spec, left))),
+        "metadata": metadata(site, hash_name(pool.name, name_content(spec, left_out))),
         "spec": spec,
     }
-    return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True, apart=left)
+    return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True, not_in_name=left_out)
 
 
 def deployment(

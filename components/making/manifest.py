@@ -61,7 +61,7 @@ class Manifest(NamedTuple):
     what a person would apply. ``protect``: deleting it destroys something, so it is refused.
     ``keep``: it stays in the cluster when it is replaced or no longer made, because controllers
     may still refer to it. ``ignore``: fields that a controller owns once the object exists.
-    ``apart``: what the name of a KubeadmConfigTemplate does not follow, see ``name_content``.
+    ``not_in_name``: what the name of a KubeadmConfigTemplate does not follow (``name_content``).
     """
 
     name: str
@@ -70,7 +70,7 @@ class Manifest(NamedTuple):
     protect: bool = False
     keep: bool = False
     ignore: tuple[str, ...] = ()
-    apart: tuple[str, ...] = ()
+    not_in_name: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:
@@ -219,13 +219,13 @@ def hash_name(prefix: str, content: Json) -> str:
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def name_content(spec: Json, apart: Collection[str]) -> Json:
-    """The part of a spec that its name follows: all of it, but for what is ``apart`` in a
+def name_content(spec: Json, not_in_name: Collection[str]) -> Json:
+    """The part of a spec that its name follows: all of it, but for ``not_in_name`` of a
     KubeadmConfigSpec, which are paths of files, and "ntp" for its servers."""
-    if not apart:
+    if not not_in_name:
         return spec
     config = dict(spec["template"]["spec"])
-    config["files"] = [each for each in config["files"] if each["path"] not in apart]
-    if "ntp" in apart:
+    config["files"] = [each for each in config["files"] if each["path"] not in not_in_name]
+    if "ntp" in not_in_name:
         del config["ntp"]
     return {"template": {"spec": config}}

@@ -125,7 +125,7 @@ def _refusal(
     if [*_own(before)] != [*_own(after)]:
         why = "rules, selectors and guards of Foresite know objects by it"
         return {"why": why, "instead": "leave it out"}
-    if _apart(before, manifest) != _apart(after, manifest):
+    if _not_in_name(before, manifest) != _not_in_name(after, manifest):
         why = "the host agent writes it on running hosts, as the site file says it"
         return {"why": why, "instead": "write the setting, or take its part out of host_agent"}
     ignored = [tokens(f"/{each.replace('.', '/')}") for each in manifest.ignore]
@@ -134,13 +134,13 @@ def _refusal(
     return None
 
 
-def _apart(body: Json, manifest: Manifest) -> list[Any]:
+def _not_in_name(body: Json, manifest: Manifest) -> list[Any]:
     """What the name of a template does not follow."""
-    if not manifest.apart:
+    if not manifest.not_in_name:
         return []
     config = body["spec"]["template"]["spec"]
-    files = [each for each in config["files"] if each["path"] in manifest.apart]
-    return [files, config.get("ntp") if "ntp" in manifest.apart else None]
+    files = [each for each in config["files"] if each["path"] in manifest.not_in_name]
+    return [files, config.get("ntp") if "ntp" in manifest.not_in_name else None]
 
 
 def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
@@ -200,7 +200,7 @@ def _named_anew(made: Sequence[Manifest], found: Sequence[Manifest]) -> list[Man
 
 
 def _named(prefix: str, spec: Json, made: Manifest) -> str:
-    return hash_name(prefix, name_content(spec, made.apart))
+    return hash_name(prefix, name_content(spec, made.not_in_name))
 
 
 def _renamed(value: Any, names: dict[str, str]) -> Any:

@@ -4,8 +4,6 @@ Sources: containerd 2.4.2, docs/hosts.md; Kubernetes 1.34, pkg/kubelet/kubelet.g
 that starts admits its pods anew, HandlePodAdditions; their containers go on meanwhile).
 """
 
-from collections.abc import Iterator
-
 import yaml
 
 from components.effects import kinds
@@ -24,28 +22,35 @@ _SOURCE = "foresite, components/machines/apply.sh; Kubernetes 1.34, pkg/kubelet/
 def _applied(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the agent's DaemonSets: what its new pods do to their hosts."""
     configured = field is not None and field.path[-1:] == (CONFIGURATION_ANNOTATION,)
-    settings = site.changes.get((change.name[0], f"ConfigMap/{change.one.name.partition('/')[2]}"))
+    settings = _settings(site, change) if configured else None
     for each in judge(site, change, field):
-        told = configured and settings and each.impact is Impact.POD_RESTART
-        if not told or settings is None or None in (settings.before, settings.after):
+        if settings is None or each.impact is not Impact.POD_RESTART:
             yield each
             continue
-        words = dict.fromkeys(_words(settings))
-        why = TOLD.say("applied", words="; ".join(words))
-        impact = Impact.IN_PLACE
+        impact, why = Impact.IN_PLACE, TOLD.say("applied", words="; ".join(_words(settings)))
         if _fewer_pods(settings):
             impact, why = Impact.UNKNOWN, f"{why}; {TOLD.say('fewer')}"
         yield each._replace(impact=impact, why=why, source=_SOURCE)
 
 
-def _words(settings: ObjectChange) -> Iterator[str]:
+def _settings(site: SiteChange, change: ObjectChange) -> ObjectChange | None:
+    """The change of the settings that the pods of an agent's DaemonSet apply; None of others."""
+    name = f"ConfigMap/{change.one.name.partition('/')[2]}"
+    found = site.changes.get((change.name[0], name))
+    return found if found and found.before and found.after else None
+
+
+def _words(settings: ObjectChange) -> dict[str, None]:
+    """What the settings that differ do, each said once."""
+    found: dict[str, None] = {}
     for field in settings.fields:
-        key = str(field.path[1]) if field.path[:1] == ("data",) and len(field.path) > 1 else ""
+        key = str(field.path[1]) if field.path[0] == "data" and len(field.path) > 1 else ""
         part = "time_servers" if key == TIME_SERVERS else key.rpartition("-")[0]
         if part in set(InPlace):
-            yield TOLD.say(part)
+            found[TOLD.say(part)] = None
         elif key.endswith(".sh"):
-            yield TOLD.say("program")
+            found[TOLD.say("program")] = None
+    return found
 
 
 def _fewer_pods(settings: ObjectChange) -> bool:
