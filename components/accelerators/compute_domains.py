@@ -18,7 +18,7 @@ from components.making.template import filled
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.racks import domain_settings, nvlink_pools
 from schemas.facts.site import Site
-from schemas.model.accelerators import CHANNEL_CLASS, DRIVER_IMAGE
+from schemas.model.accelerators import CHANNEL_CLASS, DRIVER_IMAGE, ComputeDomains
 from schemas.model.site_file import Pool
 
 NAME = "compute-domain"
@@ -34,20 +34,18 @@ def compute_domains(site: Site) -> list[Manifest]:
     if chosen is None or not pools:
         return []
     where = chosen.namespace
-    *classes, rules, program, _, _ = _documents(site, "/")
+    *classes, rules, program, _, _ = _documents(site, chosen, "/")
     return [
         namespace(site, where, COMPONENT, level="privileged"),
         *(each for body in classes for each in by_kind([body], body["metadata"]["name"])),
         *_rights(site, where, rules),
         _controller(site, where, program),
-        *(_plugin(site, where, pool) for pool in pools),
+        *(_plugin(site, chosen, pool) for pool in pools),
     ]
 
 
-def _documents(site: Site, driver: str) -> list[Json]:
-    chosen = domain_settings(site)
-    if chosen is None:
-        return []
+def _documents(site: Site, chosen: ComputeDomains, driver: str) -> list[Json]:
+    """The documents of the file beside this one, for a driver of the GPUs at a path of the host."""
     return filled(
         __file__,
         daemon_class=metadata(site, f"{NAME}-daemon.nvidia.com"),
@@ -88,13 +86,13 @@ def _controller(site: Site, where: str, program: Json) -> Manifest:
     return by_kind([body], CONTROLLER)[0]
 
 
-def _plugin(site: Site, where: str, pool: Pool) -> Manifest:
+def _plugin(site: Site, chosen: ComputeDomains, pool: Pool) -> Manifest:
     """The kubelet plugin of a pool. The driver is the OS image's, or the GPU operator's."""
     settings, model = site.file.accelerators, site.model(pool)
     operator = settings.gpu_operator if settings else None
     operated = operator and operator.drivers and model and uses_gpu_operator(site, model)
     root = PurePosixPath("/run/nvidia/driver" if operated else "/")
-    *_, wait, program = _documents(site, str(root))
+    *_, wait, program = _documents(site, chosen, str(root))
     paths = {
         "plugins-registry": "/var/lib/kubelet/plugins_registry",
         "plugins": "/var/lib/kubelet/plugins",
@@ -104,7 +102,7 @@ def _plugin(site: Site, where: str, pool: Pool) -> Manifest:
     }
     daemon = Daemon(
         PLUGIN,
-        where,
+        chosen.namespace,
         COMPONENT,
         [program],
         volumes=[host_path(name, path, "DirectoryOrCreate") for name, path in paths.items()],

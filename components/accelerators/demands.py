@@ -15,7 +15,7 @@ from components.accelerators.names import served_pools
 from components.making.manifest import Json
 from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, pod_runtime, uses_dra
-from schemas.facts.racks import devices_of_pod
+from schemas.facts.sharing import devices_of_pod
 from schemas.facts.site import Site
 
 LIMITS = "c.?resources.?limits.orValue({})"
@@ -75,7 +75,7 @@ def most(site: Site) -> dict[str, int]:
     found: dict[str, int] = {}
     for each in served_pools(site):
         name = site.resource(each.model)
-        found[name] = max(found.get(name, 0), devices_of_pod(site, each.pool))
+        found[name] = max(found.get(name, 0), devices_of_pod(each.pool, site.devices(each.pool)))
     return dict(sorted(found.items()))
 
 

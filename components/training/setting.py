@@ -13,7 +13,8 @@ from components.making.object_cache_client import CacheClient, cache_client
 from components.making.rdma import Needs, needs
 from components.training.request import JobRequest
 from components.training.room import Room, default_cpu, default_memory, room, workers_on
-from schemas.facts.racks import devices_of_pod, domain_settings, nvlink_pools
+from schemas.facts.racks import domain_settings, nvlink_pools
+from schemas.facts.sharing import devices_of_pod
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 from schemas.model.object_cache import Bucket
@@ -159,7 +160,9 @@ class Setting:
     @cached_property
     def most(self) -> int:
         """Accelerators that a worker can have: those of the largest host, or one share."""
-        return max((devices_of_pod(self.site, pool) for pool in self.pools), default=0)
+        return max(
+            (devices_of_pod(each, self.site.devices(each)) for each in self.pools), default=0
+        )
 
     @cached_property
     def per_worker(self) -> int:

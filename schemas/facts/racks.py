@@ -1,4 +1,5 @@
-"""Pools whose racks are NVLink domains, and what the site says of ComputeDomains (IMEX)."""
+"""Racks: those of two zones, those that are NVLink domains, and what a site says of ComputeDomains
+(IMEX) in these."""
 
 from collections.abc import Iterable, Iterator
 
@@ -25,9 +26,3 @@ def in_two_zones(hosts: Iterable[Host]) -> Iterator[tuple[Host, str]]:
 def domain_settings(site: Site) -> ComputeDomains | None:
     """The settings of ComputeDomains; None where the site has none."""
     return site.file.accelerators.compute_domains if site.file.accelerators else None
-
-
-def devices_of_pod(site: Site, pool: Pool) -> int:
-    """The most devices of a host that a pod may have: one share, as a CUDA process sees one MIG
-    slice, and further turns on a card make nothing faster."""
-    return min(1, site.devices(pool)) if pool.sharing else site.devices(pool)

@@ -23,6 +23,12 @@ def share_name(model: str, sharing: Sharing) -> str:
     return f"{model}-{sharing.label}"
 
 
+def devices_of_pod(pool: Pool, devices: int) -> int:
+    """The most that a pod may have of the ``devices`` of a host: one share, as a CUDA process sees
+    one MIG slice, and further turns on a card make nothing faster."""
+    return min(1, devices) if pool.sharing else devices
+
+
 def with_shares(
     file: SiteFile,
     hardware: Mapping[str, HardwareProfile],

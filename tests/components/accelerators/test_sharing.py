@@ -15,7 +15,7 @@ from components.training.request import Template
 from policies import Object
 from policies.judge import judge
 from schemas.facts.quotas import supply
-from schemas.facts.racks import devices_of_pod
+from schemas.facts.sharing import devices_of_pod
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.site_file import Pool
@@ -92,7 +92,8 @@ def test_the_sites_keep_every_policy(name: str) -> None:
 def test_a_card_in_slices_counts_as_slices_for_pods_and_as_one_for_repairs() -> None:
     site = slices()
     h100 = pool(site, "h100")
-    assert (site.model(h100), site.devices(h100), devices_of_pod(site, h100)) == (SLICES, 56, 1)
+    devices = site.devices(h100)
+    assert (site.model(h100), devices, devices_of_pod(h100, devices)) == (SLICES, 56, 1)
     assert supply(site, SLICES).devices == 3 * 56
     expected = bodies(site, "ConfigMap")["expected-devices-h100"]["data"]
     assert (expected["count"], expected["sharing"]) == ("8", "1g-10gb")
