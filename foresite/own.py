@@ -3,8 +3,7 @@
 ``python -m foresite.own`` prints the JSON Schema of site files with the components installed here.
 """
 
-from schemas.model.extra import OwnersRule
-from schemas.model.own_component import (
+from schemas.model.component_contract import (
     CONTRACT,
     Component,
     HostView,
@@ -12,6 +11,7 @@ from schemas.model.own_component import (
     Settings,
     SiteView,
 )
+from schemas.model.extra import OwnersRule
 from schemas.model.primitives import DnsLabel, Ipv4, Model, Network
 
 __all__ = [

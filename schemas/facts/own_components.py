@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from schemas.facts.site import Site
-from schemas.model.own_component import Component, HostView, PoolView, Settings, SiteView
+from schemas.model.component_contract import Component, HostView, PoolView, Settings, SiteView
 from schemas.model.own_components import INSTALLED
 
 DEADLINE_S = 30

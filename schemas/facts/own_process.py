@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from schemas.facts.own_components import MAX_BYTES, MAX_OBJECTS
-from schemas.model.own_component import Component, SiteView
+from schemas.model.component_contract import Component, SiteView
 from schemas.model.own_components import INSTALLED, describe
 
 _REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn")

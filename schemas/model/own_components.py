@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 from pydantic import create_model
 
+from schemas.model.component_contract import CONTRACT, Component, Settings
 from schemas.model.extra import OwnersRule
-from schemas.model.own_component import CONTRACT, Component, Settings
 from schemas.model.primitives import DNS_LABEL_PATTERN, Model, field_docs
 
 GROUP = "foresite.components"
