@@ -1,6 +1,7 @@
 """What packages with components of one's own import (docs/own-components.md).
 
-``python -m foresite.own`` prints the JSON Schema of site files with the components installed here.
+``python -m foresite.own FOLDER`` writes the JSON Schemas of site files and regions for editors,
+with the components that are installed here.
 """
 
 from schemas.model.component_contract import (
@@ -29,8 +30,17 @@ __all__ = [
 ]
 
 if __name__ == "__main__":
-    import sys
+    import argparse
+    from pathlib import Path
 
-    from schemas.editor import schema_text
+    from schemas.editor import schema_texts
 
-    sys.stdout.write(schema_text())
+    parser = argparse.ArgumentParser(prog="python -m foresite.own", description="Write schemas.")
+    parser.add_argument("folder", type=Path, help="made where it is not there")
+    folder = parser.parse_args().folder
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, text in schema_texts().items():
+            (folder / name).write_text(text, "utf-8")
+    except OSError as error:
+        parser.error(f"cannot write there: {error}")

@@ -61,9 +61,9 @@ def _document(root: Node) -> Node:
     return {"$schema": _DIALECT, "$comment": note, **root}
 
 
-def schema_text() -> str:
-    """The content of schemas/site.schema.json."""
-    return _text(site_schema())
+def schema_texts() -> dict[str, str]:
+    """The content of schemas/site.schema.json and region.schema.json, by the names."""
+    return {FILE.name: _text(site_schema()), REGION_FILE.name: _text(region_schema())}
 
 
 def _text(schema: Node) -> str:
@@ -76,7 +76,8 @@ def main(arguments: list[str]) -> int:
         print("usage: python -m schemas.editor [--check]", file=sys.stderr)
         return 2
     differ = False
-    for file, wanted in ((FILE, schema_text()), (REGION_FILE, _text(region_schema()))):
+    for name, wanted in schema_texts().items():
+        file = FILE.with_name(name)
         if file.is_file() and file.read_text("utf-8") == wanted:
             continue
         differ = True

@@ -6,11 +6,13 @@ All of it is written beside its place first, so a folder has a whole repository 
 import argparse
 import json
 import os
+import shlex
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 from foresite import PARTS
 from foresite.command import OK, UsageError, few, show, version
@@ -74,11 +76,17 @@ def _files(*, example: bool) -> Iterator[tuple[str, bytes]]:
                 yield str(file.relative_to(PARTS)), file.read_bytes()
 
 
-def _source() -> str:
-    """Where uv finds this version, if it came from an address (PEP 610): else from an index."""
+def _origin() -> str:
+    """The address of the wheel that this version was installed from; empty if from an index, or if
+    it is a checkout (PEP 610)."""
     said = json.loads(distribution("foresite").read_text("direct_url.json") or "{}")
-    url = str(said.get("url", ""))
-    wanted = url.startswith("https://") and "@" not in url and "archive_info" in said
+    return str(said.get("url", "")) if "archive_info" in said else ""
+
+
+def _source() -> str:
+    """Where uv finds this version, if it came from an address that others can use."""
+    url = _origin()
+    wanted = url.startswith("https://") and "@" not in url
     return f"\n[tool.uv.sources]\nforesite = {{ url = {json.dumps(url)} }}\n" if wanted else ""
 
 
@@ -109,3 +117,7 @@ def _report(options: argparse.Namespace, folder: Path, files: list[str]) -> None
     else:
         written = (f"written: {name}" for name in files)
         show(*written, _TABLE["next"].format(version=version(), folder=options.dir), end="")
+        if (wheel := urlsplit(_origin())).scheme == "file":
+            path = Path(unquote(wheel.path))
+            given = {"path": shlex.quote(str(path)), "name": path.name}
+            show(_TABLE["from_file"].format(**given), end="")

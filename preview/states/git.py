@@ -26,15 +26,16 @@ class GitError(Exception):
     """Git cannot say; the message is for a person."""
 
 
-def commit_of(root: Path, revision: str) -> str:
-    """The commit that a revision names. Raises GitError."""
+def commit_of(root: Path, revision: str, missing: str = "") -> str:
+    """The commit that a revision names. Raises GitError, which says ``missing`` where there is
+    none."""
     if revision.startswith("-") or not revision.isprintable():
         raise GitError(f"{revision!r} names no commit")
     try:
         found = git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     except GitError:
         hint = "fetch it first, or name another; a shallow clone has only its last commits"
-        raise GitError(f"there is no commit {revision} here: {hint}") from None
+        raise GitError(missing or f"there is no commit {revision} here: {hint}") from None
     return found.decode().strip()
 
 
@@ -54,6 +55,7 @@ def base_of(root: Path, head: str | None) -> tuple[str, str]:
             return found, git(root, "rev-parse", "--abbrev-ref", name).decode().strip()
         except GitError:
             raise GitError(f"{head or 'HEAD'} and {name} have no commit in common") from None
+    commit_of(root, "HEAD", "this repository has no commit yet: make one, then change a file")
     raise GitError(f"there is none of {', '.join(MAIN)} to compare with; give --base")
 
 

@@ -207,7 +207,7 @@ def _problem(
     elif "fix" in fault.context:
         code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
     elif kind == "extra_forbidden":
-        return _unknown_field(document, path, around, meant)
+        return _unknown_field(document, path, schema, meant)
     elif kind == "missing":
         message, fix = f"{path[-1]} is missing", f"add {path[-1]}: {wording.belongs(node)}"
         return place(document, path[:-1], Code.MISSING_FIELD, message, fix)
@@ -232,8 +232,15 @@ def _problem(
     return place(document, path, code, message, fix, key=fault.key)
 
 
+def _sections_with(name: str, place: Path, schema: dict[str, Any]) -> list[str]:
+    """The sections beside an unknown field that have a field of its name."""
+    beside = schema_at(schema, place).get("properties", ())
+    inside = [(each, schema_at(schema, (*place, each))) for each in beside]
+    return [each for each, node in inside if name in node.get("properties", ())]
+
+
 def _unknown_field(
-    document: Document, path: Path, parent: dict[str, Any], meant: Path | None
+    document: Document, path: Path, schema: dict[str, Any], meant: Path | None
 ) -> Problem:
     name = str(path[-1])
     if is_secret_name(name):
@@ -249,8 +256,10 @@ def _unknown_field(
         fix = f"remove {shorten(name)}: {part[1]}"
         found = place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
         return replace(found, reason=NO_EFFECT)
-    known = ", ".join(parent.get("properties", ()))
+    known = ", ".join(schema_at(schema, path[:-1]).get("properties", ()))
     fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
+    if within := _sections_with(name, path[:-1], schema):
+        fix = f"write it as {' or '.join(f'{each}.{name}' for each in within)}"
     if meant is not None:
         fix = f"write {meant[-1]}"
     message = f"there is no field {shorten(name)}"

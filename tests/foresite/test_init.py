@@ -103,12 +103,16 @@ def uses(path: Path) -> list[str]:
     [
         ({"url": "https://example.com/f.whl", "archive_info": {}}, True),
         ({"url": "https://me@example.com/f.whl", "archive_info": {}}, False),
-        ({"url": "file:///home/me/f.whl", "archive_info": {}}, False),
+        ({"url": "file:///home/me/a%20b.whl", "archive_info": {}}, False),
         (None, False),
     ],
 )
 def test_the_address_that_it_came_from_is_written_where_others_can_use_it(
-    said: dict[str, object] | None, written: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    said: dict[str, object] | None,
+    written: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     text = None if said is None else json.dumps(said)
     found = type("Found", (), {"read_text": staticmethod(lambda _: text)})
@@ -116,6 +120,17 @@ def test_the_address_that_it_came_from_is_written_where_others_can_use_it(
     assert main(["init", str(tmp_path / "a")]) == OK
     shown = (tmp_path / "a" / "pyproject.toml").read_text("utf-8")
     assert ('foresite = { url = "https://example.com/f.whl" }' in shown) is written
+    advice = "cp '/home/me/a b.whl' wheels/\nand write into pyproject.toml where it is:\n"
+    assert (advice in capsys.readouterr().out) is ("file:" in str(said))
+
+
+def test_a_preview_before_the_first_commit_says_what_is_missing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", str(tmp_path / "a"), "--example"]) == OK
+    git(tmp_path / "a", "init", "-q", "-b", "main")
+    assert run(tmp_path / "a", "preview") == FAILED
+    assert "this repository has no commit yet: make one" in capsys.readouterr().err
 
 
 def a_file(folder: Path) -> Path:

@@ -175,10 +175,13 @@ def test_a_preview_says_what_its_own_table_says(repository: Repository) -> None:
     assert "no rule covers what it does to machines" in output, output
 
 
-def test_the_editor_completes_its_settings() -> None:
+def test_the_editor_completes_its_settings(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": f"{KIT}{os.pathsep}{ROOT}"}
-    command = [sys.executable, "-m", "foresite.own"]
-    schema = json.loads(subprocess.run(command, env=env, capture_output=True, check=True).stdout)
+    command = [sys.executable, "-m", "foresite.own", str(tmp_path / "schemas")]
+    subprocess.run(command, env=env, check=True)
+    region, site = sorted((tmp_path / "schemas").iterdir())
+    assert (region.name, site.name) == ("region.schema.json", "site.schema.json")
+    schema = json.loads(site.read_text("utf-8"))
     section = schema["properties"]["components"]["properties"]["acme-pools"]
     assert section["description"].startswith("Address pools for Services.")
     assert {"addresses", "owner", "why", "allow"} <= section["properties"].keys()
