@@ -106,6 +106,10 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         t.check()
 
 
+def completed(resource: str, said: Json | str) -> bool:
+    return resource in limits(said)
+
+
 def stand(here: World, site: Site) -> list[Manifest]:
     """Put the objects and nodes of a site up, until its admission completes pods."""
     client, found = here.t.client, operators.tools()
@@ -126,7 +130,7 @@ def stand(here: World, site: Site) -> list[Manifest]:
         if model := site.model(pool):
             wanted = site.accelerators[model].plugin.resource
             body = pod({"limits": {site.resource(model): "1"}}, space="accelerator-platform")
-            until(partial(answer, client, body), lambda said, each=wanted: each in limits(said))
+            until(partial(answer, client, body), partial(completed, wanted))
     for space in {each for team in site.scheduling.teams for each in team.namespaces}:
         account = partial(client.get, "v1", "ServiceAccount", "default", space)
         eventually("an account", account)
