@@ -169,7 +169,11 @@ def _notes(pace: Pace, found: Waves) -> Iterator[str]:
 
 
 def _domains(group: Group, out: int) -> Iterator[str]:
-    """The NVLink domains that stay whole at the worst moment, where hosts share some."""
+    """The NVLink domains that a rollout breaks, and those that are whole at its worst moment.
+
+    Machines are deleted by name (Cluster API v1.13.6, machineset_deletion_order.go), and names say
+    nothing of racks: each machine that is out may be of another rack.
+    """
     sizes = Counter(dict(host.labels).get(group.domain, "") for host in group.hosts)
     if not (group.domain and out):
         return
@@ -181,6 +185,12 @@ def _domains(group: Group, out: int) -> Iterator[str]:
         "is installed again ends the jobs across its rack, and a spare in another rack does not "
         "replace it"
     )
+    if out < group.replicas:
+        yield (
+            "machines are replaced by name, not rack by rack: the rollout itself takes hosts of up "
+            f"to {min(out, len(sizes))} of {len(sizes)} racks at a time, and may end a job that "
+            "needs a whole rack as many times as the rack has hosts"
+        )
 
 
 _OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)
