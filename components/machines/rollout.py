@@ -31,11 +31,12 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     evicted = {each.name for each in effects if each.impact is Impact.DRAIN}
     about, objects = site.side.fleet.about, site.side.objects
     found = [
-        _empty(plan) if name in evicted else plan
+        plan._replace(notes=(*plan.notes, *_domains(group, plan)))
         for name in rolled
         if name in objects
         for group in about.get(name, ())
         for plan in [_plan(site, group, objects[name])]
+        for plan in [_empty(plan) if name in evicted else plan]
     ]
     first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
@@ -114,7 +115,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         drain_hours=drain,
         out=Ledger(model, there, there * each, out, out * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
-        notes=(*_notes(pace, found), *_domains(group, out)),
+        notes=tuple(_notes(pace, found)),
         control_plane=group.control_plane,
     )
 
@@ -168,29 +169,28 @@ def _notes(pace: Pace, found: Waves) -> Iterator[str]:
         yield f"a drain waits up to {pace.drain_seconds} s for pods and their disruption budgets"
 
 
-def _domains(group: Group, out: int) -> Iterator[str]:
+def _domains(group: Group, plan: PoolPlan) -> Iterator[str]:
     """The NVLink domains that a rollout breaks, and those that are whole at its worst moment.
 
     Machines are deleted by name (Cluster API v1.13.6, machineset_deletion_order.go), and names say
-    nothing of racks: each machine that is out may be of another rack.
+    nothing of racks: each machine that is out may be of another rack. So may each spare, and a
+    machine that gets a spare instead of its host leaves its rack for good.
     """
-    sizes = Counter(dict(host.labels).get(group.domain, "") for host in group.hosts)
-    if not (group.domain and out):
+    taken = max(plan.out.hosts_out, plan.at_once)
+    if not (group.domain and taken):
         return
-    whole = sorted(sizes.values())[: max(0, len(sizes) - out)]
-    kept = f"{len(whole)} keep{'s' * (len(whole) == 1)}"
+    sizes = Counter(dict(host.labels).get(group.domain, "") for host in group.hosts)
+    count = len(sizes)
+    whole = sorted(sizes.values())[: max(0, count - taken - len(group.hosts) + group.replicas)]
     each = " and ".join(f"{size} of {size}" for size in sorted({*whole}))
-    yield (
-        f"of {len(sizes)} racks, each an NVLink domain, {kept} {each or 'all hosts'}: a host that "
-        "is installed again ends the jobs across its rack, and a spare in another rack does not "
-        "replace it"
+    kept = (
+        f"{len(whole)} keep{'s' * (len(whole) == 1)} {each}"
+        if whole
+        else "none surely keeps all its"
     )
-    if out < group.replicas:
-        yield (
-            "machines are replaced by name, not rack by rack: the rollout itself takes hosts of up "
-            f"to {min(out, len(sizes))} of {len(sizes)} racks at a time, and may end a job that "
-            "needs a whole rack as many times as the rack has hosts"
-        )
+    yield TOLD.say("racks", count=count, kept=kept)
+    if taken < group.replicas:
+        yield TOLD.say("by_name", taken=min(taken, count), count=count)
 
 
 _OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)

@@ -30,6 +30,8 @@ def configuration(site: Site) -> str:
     for remediator, pool in remediated_pools(site):
         mine = pools.setdefault(pool.name, {"limits": {}, "repairs": []})
         mine["limits"][remediator.name] = remediator.max_unavailable
+        if site.profile(pool).nvlink_domain:
+            mine["by_rack"] = True
         for fault in site.repairs(pool, remediator):
             repair = [fault, CONDITIONS[fault], remediator.name]
             if fault == Fault.PCIE_LINK_DEGRADED and (few := site.tainted_up_to(pool)):

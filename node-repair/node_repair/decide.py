@@ -277,15 +277,25 @@ class _Round:
         """Give slots, to those first whose drain disturbs least; the nodes whose pods must be known
         before."""
         for name, pool in self.settings.pools.items():
+            mine = [each for each in self.state.nodes if each.pool == name]
+            racks = {each.rack for each in mine if pool.by_rack and each.slot is not None}
             for remediator, limit in pool.limits.items() if name not in self.held else ():
                 waiting = [
-                    each for each in living if each.pool == name and self._waits(each, remediator)
+                    each
+                    for each in living
+                    if each.pool == name and self._waits(each, remediator)
+                    if not racks or each.rack in racks
                 ]
                 free = max(0, limit - self.slots[name, remediator])
-                if len(waiting) > free > 0 and self.state.work is None:
+                crowded = len(waiting) > (1 if pool.by_rack else free)
+                if free and crowded and self.state.work is None:
                     yield from (each.name for each in waiting)
                     continue
-                for node in sorted(waiting, key=self._disturbance)[:free]:
+                waiting.sort(key=self._disturbance)
+                if pool.by_rack:
+                    waiting = [each for each in waiting if each.rack == waiting[0].rack]
+                    racks.update(each.rack for each in waiting[:free])
+                for node in waiting[:free]:
                     found = self.found[node.name]
                     self.edits[node.name].give_slot(found.fault, found.turns, self.now)
                     self.slots[name, remediator] += 1

@@ -3,6 +3,8 @@
 DOMAIN = "remediation.foresite.dev"
 POOL = "node.cluster.x-k8s.io/pool"
 """Label: the pool of a node."""
+RACK = "foresite.dev/rack"
+"""Label: the rack of a node."""
 TURN = f"{DOMAIN}/turn"
 """Label: the node has a repair slot; its value is the fault."""
 FAULTY = f"{DOMAIN}/faulty"

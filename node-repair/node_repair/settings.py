@@ -30,6 +30,10 @@ class Pool(_Part):
     """After them, those with a number of devices. A program that knows no number ignores the key:
     it would repair hosts with one bad device."""
 
+    by_rack: bool = False
+    """True if a rack is an NVLink domain, so that a repair ends the jobs across it: no repair
+    begins in a rack while another one has some."""
+
     def of(self, fault: str) -> Repair | None:
         """The repair of a fault."""
         return next(

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from node_repair.cluster import Json
-from node_repair.names import POOL, RESET, TURN
+from node_repair.names import POOL, RACK, RESET, TURN
 
 
 def part(value: Any, *path: str) -> Json:
@@ -34,6 +34,8 @@ class Node:
     name: str
     version: str = ""
     pool: str = ""
+    rack: str = ""
+    """Its rack; where it has no label, a rack of its own."""
     slot: str | None = None
     """The fault for which it has a repair slot."""
     resetting: bool = False
@@ -60,6 +62,7 @@ class Node:
             name=metadata["name"],
             version=text(metadata, "resourceVersion"),
             pool=text(labels, POOL),
+            rack=text(labels, RACK) or metadata["name"],
             slot=labels.get(TURN),
             resetting=RESET in labels,
             cordoned=spec.get("unschedulable") is True,

@@ -235,6 +235,29 @@ def test_a_job_that_is_seen_first_takes_its_slot(faulty: bool) -> None:
     assert slots(after(state, decide(SITE, state, NOW))) == {("a", "r"): 1}
 
 
+racked = st.tuples(st.sampled_from("xyz"), statuses, st.sampled_from([None, None, None, "f"]))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(racked, min_size=1, max_size=9))
+def test_repairs_of_racks_go_rack_by_rack(found: list[tuple[str, str, str | None]]) -> None:
+    """A repair ends the jobs across its rack: none begins in a rack beside those of another."""
+    conditions = [{"F": status, "Ready": "True"} for _, status, _ in found]
+    nodes = tuple(
+        Node(name=f"n{n}", pool="a", rack=rack, slot=slot, conditions=conditions[n])
+        for n, (rack, _, slot) in enumerate(found)
+    )
+    pool = Pool(limits={"r": 2}, repairs=(Repair("f", "F", "r"),), by_rack=True)
+    site = SITE.model_copy(update={"pools": {"a": pool}, "percent": 100})
+    state = State(nodes=nodes, work={})
+    given = given_slots(state, decide(site, state, NOW))
+    busy = {each.rack for each in nodes if each.slot}
+    waiting = [each for each in nodes if not each.slot and each.conditions["F"] == "True"]
+    assert len({each.rack for each in given}) <= 1
+    assert not busy or {each.rack for each in given} <= busy
+    assert given or busy or not waiting, "a rack waits for none"
+
+
 messages = st.sampled_from(
     ["", "0000:3b:00.0 has 8 of 16 lanes", "0000:3B:00.0,0000:3b:00.0 have 8", "99999 of 8", "of",
      "3 of 8 have 8 of 16", "0000:1a:00.0,0000:3b:00.0,0000:5e:00.0 have 8 of 16"]

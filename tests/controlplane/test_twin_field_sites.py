@@ -3,10 +3,10 @@ host list, and what ``foresite job`` prints, placed by the real schedulers, Kueu
 
 Not real: the device plugins (nodes tell what they would advertise) and NVIDIA's DRA driver (the
 test writes its ResourceSlices and the claim template of a ComputeDomain). Kueue has the
-configuration of the prerequisites. No site here has a topology of Kueue: that
-its jobs keep to a rack is not proven here.
+configuration of the prerequisites.
 """
 
+import shutil
 from collections.abc import Iterator
 from functools import partial
 from itertools import chain
@@ -26,7 +26,7 @@ from foresite.cli import main
 from foresite.delivery.servers.prerequisites import TABLE
 from schemas.facts.feature_gates import api_server_gates, runtime_config
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import POOL_LABEL
+from schemas.kubernetes.node_labels import POOL_LABEL, RACK_LABEL
 from schemas.kubernetes.objects import load_crds, store
 from schemas.load import load_site
 from schemas.model.site_file import Pool
@@ -149,13 +149,17 @@ def channels(nodes: list[Json], made: list[Manifest]) -> Iterator[Json]:
                "metadata": {"name": name}, "spec": spec}  # fmt: skip
 
 
-def start(here: World, root: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> list[Json]:
-    """Create what ``foresite job`` prints for the case."""
+def printed(root: Path, case: Case, capsys: pytest.CaptureFixture[str]) -> list[Json]:
+    """What ``foresite job`` prints for the case."""
     words = ["--root", str(root), "job", case.site, "all-reduce", "--team", case.team, "--model",
              case.model, "--workers", str(case.workers), "--image", IMAGE, *case.more]  # fmt: skip
     capsys.readouterr()
     assert main(words) == 0, capsys.readouterr()
-    made = [each for each in yaml.safe_load_all(capsys.readouterr().out) if each]
+    return [each for each in yaml.safe_load_all(capsys.readouterr().out) if each]
+
+
+def start(here: World, made: list[Json]) -> str:
+    """Create the objects of a job; their namespace."""
     for body in made:
         if body["kind"] == "ComputeDomain":
             requests = [{"name": "channel", "exactly": {
@@ -164,7 +168,8 @@ def start(here: World, root: Path, case: Case, capsys: pytest.CaptureFixture[str
             here.t.client.create({"apiVersion": "resource.k8s.io/v1", "spec": spec,
                 "kind": "ResourceClaimTemplate", "metadata": body["metadata"]})  # fmt: skip
         here.t.client.create(body)
-    return made
+    space: str = made[-1]["metadata"]["namespace"]
+    return space
 
 
 def landed(here: World, space: str, count: int) -> list[Json]:
@@ -202,8 +207,8 @@ def test_jobs_land_in_the_pool_of_their_model(
     site = loaded(ROOTS[name], name)
     up = stand(here, site)
     for case in (each for each in JOBS if each.site == name):
-        made = start(here, ROOTS[name], case, capsys)
-        space = made[-1]["metadata"]["namespace"]
+        made = printed(ROOTS[name], case, capsys)
+        space = start(here, made)
         assert {each[POOL_LABEL] for each in landed(here, space, case.workers)} == {case.pool}
         end(here, space, made)
     remove(here, up)
@@ -218,3 +223,49 @@ def test_pods_land_where_there_are_no_accelerators(here: World, name: str) -> No
     assert labels[POOL_LABEL] in {"edge", "control"}
     here.clear(space)
     remove(here, up)
+
+
+def with_topology(folder: Path) -> Site:
+    """sapporo-1 with a topology, which Kueue cannot have beside ComputeDomains."""
+    for part in ("sites/sapporo-1.yaml", "sites/sapporo-1.hosts.csv", "regions/jp-north.yaml"):
+        (folder / part).parent.mkdir(exist_ok=True)
+        shutil.copyfile(ROOT / part, folder / part)
+    file = folder / "sites/sapporo-1.yaml"
+    text = file.read_text("utf-8").replace("  compute_domains: {namespace: nvidia-dra}\n", "")
+    file.write_text(
+        text.replace("pools: [gb200]}]\n", "pools: [gb200], topology: [zone, rack, host]}]\n")
+    )
+    return loaded(folder, "sapporo-1")
+
+
+def test_kueue_keeps_a_job_in_one_rack(
+    here: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    up = stand(here, with_topology(tmp_path))
+
+    def job(workers: int, rack: str) -> list[Json]:
+        more = JOBS[0]._replace(workers=workers, more=("--rack", rack))
+        return printed(tmp_path, more, capsys)
+
+    def racks(made: list[Json], count: int) -> int:
+        space = start(here, made)
+        found = {each[RACK_LABEL] for each in landed(here, space, count)}
+        end(here, space, made)
+        return len(found)
+
+    assert racks(job(18, "required"), 18) == 1
+    assert racks(job(20, "preferred"), 20) == 2
+    made = job(18, "required")
+    made[-1]["spec"] |= {"completions": 20, "parallelism": 20}
+    space = start(here, made)
+    eventually("a refusal", lambda: "topology" in held(here))
+    assert not here.watch.bound(space)
+    end(here, space, made)
+    remove(here, up)
+
+
+def held(here: World) -> str:
+    """What Kueue says of the jobs that it does not let in."""
+    every = here.t.client.items(QUEUES, "Workload")
+    said = (each for body in every for each in body.get("status", {}).get("conditions", ()))
+    return "".join(each["message"] for each in said if each["status"] == "False")

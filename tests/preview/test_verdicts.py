@@ -190,8 +190,9 @@ def test_a_tray_that_is_installed_again_ends_the_jobs_of_its_rack(repository: Ta
     notes = [note for plan in site.plans for note in plan.notes]
     assert [each for each in notes if " 2 racks" in each] == [
         (
-            "of 2 racks, each an NVLink domain, 1 keeps 18 of 18: a host that is installed again "
-            "ends the jobs across its rack, and a spare in another rack does not replace it"
+            "of 2 racks, each an NVLink domain, 1 keeps 18 of 18 hosts at the worst moment: a host "
+            "that is installed again ends the jobs across its rack, and a spare in another rack "
+            "does not replace it"
         ),
         (
             "machines are replaced by name, not rack by rack: the rollout itself takes hosts of up "
