@@ -14,6 +14,7 @@ import yaml
 
 from schemas.facts.site import Site
 from schemas.model.access import RESERVED
+from schemas.model.control_plane import Encryption
 from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
 from schemas.rules.files import configuration_files
@@ -76,12 +77,11 @@ def issuers(site: Site) -> Iterator[Finding]:
                 yield say("issuer-twice", (*place, field), field, value)
 
 
-def encryption(site: Site) -> Iterator[Finding]:
+def encryption(given: Encryption) -> Iterator[Finding]:
     """Encryption has one source of keys, and no plugin is called as the provider of plain text."""
-    given = site.file.cluster.encryption
-    if given and (given.kms is None) == (given.secret is None):
+    if (given.kms is None) == (given.secret is None):
         yield say("encryption-without-one-source", ("cluster", "encryption"))
-    if given and given.kms == "identity":
+    if given.kms == "identity":
         yield say("encryption-plugin-reserved", ("cluster", "encryption", "kms"))
 
 

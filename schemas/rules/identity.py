@@ -104,6 +104,13 @@ def object_names(site: Site) -> Iterator[Finding]:
                 yield say("deployment-name-taken", ("pools", index, "name"), other, pool, name)
 
 
+def empty_sections(site: Site) -> Iterator[Finding]:
+    """A section that would do something is not left empty."""
+    for name in ("monitoring", "remediation", "secrets"):
+        if name in site.file.model_fields_set and getattr(site.file, name) is None:
+            yield say(f"{name}-empty", (name,))
+
+
 def contexts(site: Site) -> Iterator[Finding]:
     """A site's own cluster is another one than its management cluster."""
     cluster = site.file.cluster

@@ -90,8 +90,7 @@ def _programs(site: Site) -> Iterator[_Named]:
 
 
 def _teams(site: Site) -> Iterator[_Named]:
-    scheduling = site.file.scheduling
-    for number, team in enumerate(scheduling.teams if scheduling else ()):
+    for number, team in enumerate(site.scheduling.teams):
         for index, name in enumerate(team.namespaces):
             place = ("scheduling", "teams", number, "namespaces", index)
             yield _Named(name, place, f"team {team.name}", team=True)

@@ -61,11 +61,8 @@ _KERNEL_FOLDERS = ("/dev", "/proc", "/sys", "/var/run/secrets", "/run/secrets")
 """Folders of a container that the container runtime and the kubelet fill."""
 
 
-def server_port(site: Site) -> Iterator[Finding]:
+def server_port(site: Site, cache: Cache) -> Iterator[Finding]:
     """The server listens where no other program of its hosts does, as it has their network."""
-    cache = site.file.cache
-    if cache is None:
-        return
     port = cache.server.port
     controls = any(pool.role is Role.CONTROL_PLANE for pool in site.cache_pools())
     owner = port_owner(port, control_plane=controls)
@@ -78,11 +75,10 @@ def server_port(site: Site) -> Iterator[Finding]:
         yield say("server-port-taken", (*_SERVER, "port"), port, owner, usual)
 
 
-def server_environment(site: Site) -> Iterator[Finding]:
+def server_environment(cache: Cache) -> Iterator[Finding]:
     """Settings for which the cache has fields stand in those alone: Envoy, volumes and jobs go by
     them."""
-    cache = site.file.cache
-    for name in cache.server.env if cache else ():
+    for name in cache.server.env:
         if name in SERVER_VARIABLES:
             field = SERVER_VARIABLES[name]
             instead = f", and write its value to {field}" if "." in field else ""
@@ -91,10 +87,9 @@ def server_environment(site: Site) -> Iterator[Finding]:
             yield say("server-variable-of-kubelet", (*_SERVER, "env", name), name)
 
 
-def proxy_port(site: Site) -> Iterator[Finding]:
+def proxy_port(cache: Cache) -> Iterator[Finding]:
     """Envoy serves objects where it does not listen for other things."""
-    cache = site.file.cache
-    if cache and cache.envoy.port in PROXY_PORTS:
+    if cache.envoy.port in PROXY_PORTS:
         yield say("envoy-port-taken", (*_ENVOY, "port"), cache, PROXY_PORTS[cache.envoy.port])
 
 
@@ -107,11 +102,8 @@ def taken_folder(path: str) -> str | None:
     return next((each for each in map("/".__add__, _HOST_FOLDERS) if _touches(path, each)), None)
 
 
-def data_path(site: Site) -> Iterator[Finding]:
+def data_path(cache: Cache) -> Iterator[Finding]:
     """Objects lie in a folder that nothing else on the hosts needs."""
-    cache = site.file.cache
-    if cache is None:
-        return
     path = cache.data_path
     taken = taken_folder(path)
     if taken:
@@ -122,11 +114,8 @@ def data_path(site: Site) -> Iterator[Finding]:
         yield say("data-path-on-system-disk", ("cache", "data_path"), path)
 
 
-def config_path(site: Site) -> Iterator[Finding]:
+def config_path(cache: Cache) -> Iterator[Finding]:
     """The folder of the buckets' file holds nothing else: it is mounted over what is there."""
-    cache = site.file.cache
-    if cache is None:
-        return
     folder = cache.server.config_path.rpartition("/")[0]
     kernel = any(below(folder, each) for each in _KERNEL_FOLDERS)
     if folder.lstrip("/") in _IMAGE_FOLDERS or kernel:
@@ -145,20 +134,16 @@ def _touches(path: str, folder: str) -> bool:
     return below(path, folder) or below(folder, path)
 
 
-def proxy_image(site: Site) -> Iterator[Finding]:
+def proxy_image(site: Site, cache: Cache) -> Iterator[Finding]:
     """It is known which Envoy runs, and it can drain: its hook is a command of bash."""
-    cache = site.file.cache
-    if cache and cache.envoy.image is None and PROXY_IMAGE not in site.images:
+    if cache.envoy.image is None and PROXY_IMAGE not in site.images:
         yield say("envoy-image-missing", _ENVOY, site, PROXY_IMAGE)
-    elif cache and cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
+    elif cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
         yield say("envoy-image-without-bash", (*_ENVOY, "image"))
 
 
-def program_sizes(site: Site) -> Iterator[Finding]:
+def program_sizes(site: Site, cache: Cache) -> Iterator[Finding]:
     """The memory of the cache's programs is enough to start, and every host has it to give."""
-    cache = site.file.cache
-    if cache is None:
-        return
     given = ((_SERVER, cache.server.memory, "4Gi"), (_ENVOY, cache.envoy.memory, "2Gi"))
     small = [each for each in given if amount(each[1]) < SMALLEST_MEMORY]
     for place, text, usual in small:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
-from schemas.model.scheduling import EphemeralStorage, Team
+from schemas.model.scheduling import EphemeralStorage, Scheduling, Team
 from schemas.model.vocabulary import BackendKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
@@ -19,9 +19,8 @@ _VOLCANOS_QUEUES = ("default", "root")
 
 def teams_of(site: Site) -> list[tuple[Path, Team]]:
     """The teams of a site, each with its place."""
-    scheduling = site.file.scheduling
-    teams = scheduling.teams if scheduling else []
-    return [(("scheduling", "teams", index), team) for index, team in enumerate(teams)]
+    teams = enumerate(site.scheduling.teams)
+    return [(("scheduling", "teams", index), team) for index, team in teams]
 
 
 def priorities(site: Site) -> Iterator[Finding]:
@@ -69,12 +68,10 @@ def team_priorities(site: Site) -> Iterator[Finding]:
                 yield say("listed-twice", here, f"PriorityClass {name}")
 
 
-def storage(site: Site) -> Iterator[Finding]:
+def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """A container's default request is within its limit, and its limit within what it may
     request."""
-    if site.file.scheduling is None:
-        return
-    yield from _storage(("scheduling", "ephemeral_storage"), site.file.scheduling.ephemeral_storage)
+    yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
     for place, team in teams_of(site):
         if team.ephemeral_storage is not None:
             yield from _storage((*place, "ephemeral_storage"), team.ephemeral_storage)
