@@ -9,7 +9,7 @@ of a site: below sites/.
 import functools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -22,6 +22,7 @@ from schemas.model.region import BUNDLED, KEYS, RegionFile, is_required, section
 from schemas.model.site_file import SiteFile
 from schemas.reading.document import Given
 from schemas.reading.literal_secrets import in_file, merge_literals
+from schemas.reading.paths import each_at, leaves
 from schemas.reading.site_files import SITE_FILE, names_in, read
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import TODO, parse, place, readable, value_at
@@ -143,11 +144,13 @@ def _compose(site: Document, region: Document) -> tuple[Document, tuple[Problem,
     faults = []
     for kind, pattern in BUNDLED.items():
         bundles = _at(theirs, ("bundles", kind))
-        for path, name in _texts(site.value, pattern):
-            if isinstance(bundles, dict) and name in bundles:
+        for path, name in each_at(site.value, ".".join(pattern)):
+            if not isinstance(name, str) or not isinstance(bundles, dict):
+                continue
+            if name in bundles:
                 given[path] = Given(region, ("bundles", kind, name))
                 value = _put(value, path, bundles[name])
-            elif isinstance(bundles, dict) and not name.startswith(TODO):
+            elif not name.startswith(TODO):
                 near = nearest(name, bundles)
                 fix = f"write {near}" if near else f"bundles here: {', '.join(bundles) or 'none'}"
                 message = f"{region.file} has no bundle {shorten(name)} in bundles.{kind}"
@@ -168,17 +171,6 @@ def _put(value: Any, path: Path, new: Any) -> Any:
     if isinstance(value, list):
         return [_put(e, path[1:], new) if i == path[0] else e for i, e in enumerate(value)]
     return {**value, path[0]: _put(value.get(path[0], {}), path[1:], new)}
-
-
-def _texts(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Each text at a pattern of a path, in which ``*`` is any item of a list."""
-    if not pattern:
-        yield from [(path, value)] if isinstance(value, str) else []
-    elif pattern[0] == "*":
-        for index, each in enumerate(value if isinstance(value, list) else ()):
-            yield from _texts(each, pattern[1:], (*path, index))
-    elif isinstance(value, dict) and pattern[0] in value:
-        yield from _texts(value[pattern[0]], pattern[1:], (*path, pattern[0]))
 
 
 def naming(document: Document, path: Path) -> str:
@@ -214,23 +206,14 @@ def mention(document: Document, problem: Problem) -> Problem:
     """A problem in a site's own files, with the places of the region's values that it shows."""
     shown = []
     if problem.file != next((each.document.file for each in document.given.values()), problem.file):
-        for path, text in _leaves(document, document.given):
-            if len(text) > 3 and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w)", problem.message):
+        given = ((value_at(document, path), path) for path in document.given)
+        for path, value in (leaf for each in given for leaf in leaves(*each)):
+            text = re.escape(str(value))
+            if len(str(value)) > 3 and re.search(rf"(?<![\w.]){text}(?!\w)", problem.message):
                 shown.append(
                     ":".join(map(str, document.place(path))) + f" {readable(document, path)}"
                 )
     return replace(problem, also=(*problem.also, *shown)) if shown else problem
-
-
-def _leaves(document: Document, paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Each text and number at or below some paths."""
-    for path in paths:
-        value = value_at(document, path)
-        if isinstance(value, dict | list):
-            steps = value if isinstance(value, dict) else range(len(value))
-            yield from _leaves(document, [(*path, step) for step in steps])
-        else:
-            yield path, str(value)
 
 
 def replaced(document: Document, path: Path) -> str:

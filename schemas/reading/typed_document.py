@@ -22,6 +22,7 @@ from schemas.model.problem import Problem
 from schemas.reading import literal_secrets, wording
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes
+from schemas.reading.paths import leaves
 from schemas.reading.wording import schema_at, schema_of
 from schemas.reading.yaml_reader import Document, Path
 
@@ -134,22 +135,9 @@ def _has(value: Any, step: str | int) -> bool:
     return isinstance(value, list) and isinstance(step, int) and step < len(value)
 
 
-def _texts(document: Document) -> Iterator[tuple[Path, str]]:
-    """Every text of a document, with its path."""
-    stack: list[tuple[Path, Any]] = [((), document.value)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack.extend(((*path, key), item) for key, item in value.items())
-        elif isinstance(value, list):
-            stack.extend(((*path, index), item) for index, item in enumerate(value))
-        elif isinstance(value, str):
-            yield path, value
-
-
 def _todos(document: Document) -> Iterator[tuple[Path, _Marked]]:
-    for path, value in _texts(document):
-        if value.startswith(TODO):
+    for path, value in leaves(document.value):
+        if isinstance(value, str) and value.startswith(TODO):
             note = shorten(value[len(TODO) :].strip(" :")) or "a value that only a person knows"
             message, fix = f"still to be written: {note}", "write the real value"
             yield path, _Marked(place(document, path, Code.TODO_LEFT, message, fix), Flaw.VALUE)

@@ -17,14 +17,14 @@ from schemas.model.access import RESERVED
 from schemas.model.control_plane import Encryption
 from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
-from schemas.rules.files import configuration_files
+from schemas.rules.files import named_at
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
 
 _TABLE_MINOR = 34
 _KINDS = {
-    "policy": ("Policy", "rules", "level"),
-    "admission": ("AdmissionConfiguration", "plugins", "name"),
+    "cluster.audit.policy": ("Policy", "rules", "level"),
+    "cluster.admission": ("AdmissionConfiguration", "plugins", "name"),
 }
 """By field: the kind of its file, the kind's list, and what each item of that says."""
 
@@ -87,9 +87,9 @@ def encryption(given: Encryption) -> Iterator[Finding]:
 
 def configurations(site: Site) -> Iterator[Finding]:
     """A file for the API server is of its kind, and no template of cloud-init's."""
-    for path, place in configuration_files(site.file):
+    for place, path in named_at(site.file, *_KINDS):
         text = site.texts.get(path)
-        kind, items, key = _KINDS[str(place[-1])]
+        kind, items, key = _KINDS[".".join(map(str, place))]
         if text is not None and not _fits(text, kind, items, key):
             yield say("api-server-file-unfit", place, path, kind, items, key)
 

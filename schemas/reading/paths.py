@@ -1,0 +1,33 @@
+"""Values in a site's data by their paths, in plain data as in models, also in such with holes."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from schemas.model.primitives import Model
+from schemas.reading.document import Path
+
+
+def each_at(value: Any, pattern: str) -> list[tuple[Path, Any]]:
+    """The values at a pattern of a path, each with its path. ``pools.*.name`` is the name of each
+    pool: ``*`` is any item of a list or a map. What is not there is left out."""
+    found: list[tuple[Path, Any]] = [((), value)]
+    for step in pattern.split("."):
+        found = [((*at, key), item) for at, each in found for key, item in _items(each, step)]
+    return found
+
+
+def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:
+    fields = vars(value) if isinstance(value, Model) else value
+    if step == "*" and isinstance(fields, list):
+        yield from enumerate(fields)
+    elif isinstance(fields, dict):
+        yield from (each for each in fields.items() if step in ("*", each[0]))
+
+
+def leaves(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Everything in plain data that is neither a map nor a list, with its path below ``at``."""
+    if isinstance(value, dict | list):
+        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from leaves(each, (*at, key))
+    else:
+        yield at, value
