@@ -12,52 +12,22 @@ from pydantic import AfterValidator, Field
 
 from schemas.kubernetes.forms import HOST, PORT
 from schemas.kubernetes.host_ports import port_owner
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.primitives import Ipv4, Network, fault
 
 AnyAddress = IPv4Address | IPv6Address
 AnyNetwork = IPv4Network | IPv6Network
+_TABLE = read_table(__file__)
 _PATH = r"(/([A-Za-z0-9._~:@!+,=/-]|%[0-9A-Fa-f]{2})*)?"
-_URL_FAULTS = (
-    (r"[^/?#]*@", Code.SECRET_IN_FILE, "the URL holds a user or a password",
-     "leave them out: let the proxy or mirror accept the hosts' addresses"),
-    (r".*[{}]", Code.TEMPLATE_MARK, "the URL has braces, which mark a template",
-     "write the URL without braces"),
-    (r"\[", Code.INVALID_VALUE,
-     "the URL has an IPv6 address, which Foresite does not configure yet",
-     "write a DNS name or an IPv4 address"),
-    (r"[:/]|$", Code.INVALID_VALUE, "the URL names no server",
-     "write the server's name after ://, such as https://registry.example"),
-    (r"[^/:]*[^\x00-\x7f/:]", Code.INVALID_VALUE,
-     "the server's name is not ASCII, and programs translate it differently",
-     "write the name as its DNS zone has it, such as xn--bcher-kva.example"),
-    (rf"[^/:]*:(?!{PORT}(/|$))", Code.INVALID_VALUE, "what stands behind the colon is no TCP port",
-     "write a port from 1 to 65535, or no colon"),
-    (rf"(?!{HOST}([:/?#]|$))", Code.INVALID_VALUE,
-     "the server's name is no DNS name and no IPv4 address",
-     "correct the name: letters, digits and dashes between dots"),
-    (r"[^?#]*?/[^?#]*?([^A-Za-z0-9._~:@!+,=%/?#\"'\\\s-]|%(?![0-9A-Fa-f]{2}))", Code.INVALID_VALUE,
-     "a character in the path of the URL means something else to some programs",
-     "escape it by its bytes, such as %24"),
-)  # fmt: skip
-"""What may be wrong with what stands behind ``://``, in this order."""
-_RESERVED = {
-    "0.0.0.0/8": "which name no machine",
-    "127.0.0.0/8": "at which each machine finds itself",
-    "169.254.0.0/16": "link-local, which no router forwards",
-    "224.0.0.0/4": "of multicast groups, which no machine has as its own",
-    "255.255.255.255/32": "of a broadcast",
-}
-"""Networks of which no machine, pod or Service has an address (RFC 6890). Kubernetes refuses most
-of them too (1.34, pkg/apis/core/validation/validation.go, ValidateNonSpecialIP)."""
 
 
 @lru_cache(maxsize=256)
 def _reserved(network: str) -> str:
     """Words for the reserved addresses that lie in an IPv4 network or are it; else nothing."""
     own = IPv4Network(network)
-    found = (each for each in _RESERVED if IPv4Network(each).overlaps(own))
-    return next((f"{each}, {_RESERVED[each]}" for each in found), "")
+    found = (each for each in _TABLE["reserved"].items() if IPv4Network(each[0]).overlaps(own))
+    return next((f"{each}, {why}" for each, why in found), "")
 
 
 def _demand_reachable(host: str) -> str:
@@ -72,9 +42,9 @@ def _demand_reachable(host: str) -> str:
 
 def _demand_url(url: str) -> str:
     _, scheme, rest = url.partition("://")
-    for form, code, message, fix in _URL_FAULTS if scheme else ():
-        if re.match(form, rest):
-            raise fault(code, message, fix)
+    for row in _TABLE["url"] if scheme else ():
+        if re.match(row["form"].replace("<HOST>", HOST).replace("<PORT>", PORT), rest):
+            raise fault(Code(row["code"]), row["message"], row["fix"])
     _demand_reachable(re.split("[:/]", rest)[0])
     return url
 

@@ -4,11 +4,11 @@ A code is stable: users search for it, suppress nothing by it, and tests name it
 all codes by area; here are those that Python names. Tables of messages name the others.
 """
 
-import tomllib
 from enum import StrEnum, auto
-from pathlib import Path
 
-_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+from schemas.kubernetes.tables import read_table
+
+_SAID = read_table(__file__)
 
 
 class Code(StrEnum):

@@ -3,12 +3,11 @@
 What a single value may be; what must hold between values is in schemas/rules/remediation.py.
 """
 
-import tomllib
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from schemas.kubernetes.tables import read_table
 from schemas.model.faults import FaultName
 from schemas.model.primitives import (
     DnsLabel,
@@ -30,7 +29,7 @@ ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.M
 keep the next in use (node_repair/decide.py, ``ALWAYS``). medik8s has no such."""
 
 
-_XIDS = tomllib.loads((Path(__file__).with_name("xids.toml")).read_text("utf-8"))
+_XIDS = read_table(__file__, "xids.toml")
 
 
 def _xids(*actions: str) -> list[int]:
@@ -51,7 +50,7 @@ class Xids(Model):
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
 
-_LINK_ERRORS = tomllib.loads((Path(__file__).with_name("link_errors.toml")).read_text("utf-8"))
+_LINK_ERRORS = read_table(__file__, "link_errors.toml")
 CounterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,62}$", examples=["symbol_error"])]
 Sentence = Annotated[str, Field(pattern=r"^[^{}<>$\x00-\x1f\x7f]+$")]
 """Text of an alert: one line without characters that Prometheus' templates read."""

@@ -5,9 +5,7 @@ errors never disagree; pydantic's own words never reach a person.
 """
 
 import functools
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -15,30 +13,15 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.tables import read_table
 from schemas.model import accelerators, addresses, object_cache, primitives, sizes, ssh_key
 from schemas.model.nearest import nearest
 from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]
 
-TYPES: Mapping[str, str] = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "dict_type": "a map",
-    "model_type": "a map",
-    "model_attributes_type": "a map",
-}
-"""The expected type in words, by pydantic's kind of error."""
-_BOUNDS: Mapping[str, tuple[str, str]] = {
-    "greater_than_equal": ("ge", "{shown} is less than {bound}"),
-    "less_than_equal": ("le", "{shown} is more than {bound}"),
-    "too_short": ("min_length", "the list has {count}, less than {bound}"),
-    "too_long": ("max_length", "the list has {count}, more than {bound}"),
-    "string_too_short": ("min_length", "the text has {count}, less than {bound}"),
-    "string_too_long": ("max_length", "the text has {count}, more than {bound}"),
-}
+_TABLE = read_table(__file__)
+TYPES: Mapping[str, str] = _TABLE["types"]
 _YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
 """Words that are booleans in YAML 1.1, and text here."""
 _MODULES = (primitives, addresses, ssh_key, sizes, accelerators, object_cache)
@@ -67,8 +50,7 @@ def form(pattern: str) -> str:
 
 @functools.cache
 def _forms() -> dict[str, str]:
-    said = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    types = [(module, said[module.__name__.rpartition(".")[2]]) for module in _MODULES]
+    types = [(module, _TABLE[module.__name__.rpartition(".")[2]]) for module in _MODULES]
     return {
         pattern_of(getattr(module, name)): words
         for module, rows in types
@@ -156,7 +138,7 @@ def _conversion(wanted: str, value: Any, node: Node) -> str:
 
 def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> tuple[str, str]:
     """The fault of a value beyond its bounds, and what to write. KeyError: no such kind."""
-    name, words = _BOUNDS[kind]
+    name, words = _TABLE["bounds"][kind]
     count = len(value) if isinstance(value, str | list) else 0
     unit = "character" if isinstance(value, str) else "item"
     message = words.format(shown=show(value), bound=context[name], count=_count(count, unit))

@@ -6,18 +6,16 @@ to yaml_scalars.py.
 """
 
 import re
-import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import chain, islice
-from pathlib import Path
 from typing import TypeAlias
 
 import yaml
 
 from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 
@@ -44,14 +42,7 @@ _BLOCK_BODY = re.compile(r"(?P<blanks>(?: *\r?\n)*)(?P<indent> *)(?=[^ \r\n])")
 _LINE = re.compile(r"\n( *)([^\n]*)")
 
 _QUOTE = "put the value in quotes"
-_REFUSED = (
-    ("directive", Code.YAML_DIRECTIVE),
-    ("incompatible YAML", Code.YAML_DIRECTIVE),
-    ("scanning an anchor", Code.YAML_ANCHOR),
-    ("scanning an alias", Code.YAML_ANCHOR),
-    ("scanning a tag", Code.YAML_TAG),
-    ("tag handle", Code.YAML_TAG),
-)
+_TABLE = read_table(__file__)
 _Fault: TypeAlias = tuple[int, str, str]
 
 Span: TypeAlias = tuple[int, int, str, int]
@@ -149,14 +140,6 @@ def _character_faults(text: str) -> Iterator[_Fault]:
         yield match.start(), "a carriage return ends no line", "end each line with a line feed"
 
 
-@cache
-def _syntax() -> list[list[str]]:
-    """A part of libyaml's words, what is wrong, and what to do."""
-    path = Path(__file__).with_suffix(".toml")
-    found: list[list[str]] = tomllib.loads(path.read_text("utf-8"))["syntax"]
-    return found
-
-
 def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) -> None:
     """Note libyaml's error in the words of a person who writes a site file.
 
@@ -172,16 +155,16 @@ def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) ->
     if opened and (at_end or context.endswith(("a simple key", "a directive"))):
         index = opened.index  # where the fault was begun, not where the parser gave up
     message, fix = next(
-        (words for part, *words in _syntax() if part in problem),
+        (words for part, *words in _TABLE["syntax"] if part in problem),
         (problem, "compare the line with those above"),
     )
     if at_end and bracket >= 0 and "quoted" not in context:
         index, message, fix = bracket, "a bracket is never closed", "close it with ']' or '}'"
     elif "cannot start" in problem and text[index : index + 1] == "\t":
         message, fix = "a tab is used as indentation", "indent with spaces"
-    code = next((code for word, code in _REFUSED if word in f"{context} {problem}"), None)
+    codes = (code for word, code in _TABLE["codes"].items() if word in f"{context} {problem}")
     # The line itself is not shown: what is not YAML may still be a secret.
-    findings.add(code or Code.YAML_SYNTAX, index, message, fix)
+    findings.add(Code(next(codes, Code.YAML_SYNTAX)), index, message, fix)
 
 
 def add_layout_faults(findings: Findings, spans: list[Span]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.kubernetes.host_ports import port_owner
 from schemas.kubernetes.quantities import GIB, MIB, amount
+from schemas.kubernetes.tables import read_table
 from schemas.model.object_cache import Cache
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import LinkType, Role
@@ -13,6 +14,12 @@ from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
 
+_TABLE = read_table(__file__)
+SERVER_VARIABLES: dict[str, str] = _TABLE["server_variables"]
+PROXY_PORTS = {int(port): owner for port, owner in _TABLE["proxy_ports"].items()}
+_HOST_FOLDERS, MOUNT_FOLDERS, _IMAGE_FOLDERS, _KERNEL_FOLDERS = (
+    tuple(_TABLE[f"{name}_folders"]) for name in ("host", "mount", "image", "kernel")
+)
 _SERVER: Path = ("cache", "server")
 _ENVOY: Path = ("cache", "envoy")
 SMALLEST_MEMORY = 256 * MIB
@@ -20,45 +27,12 @@ SMALLEST_MEMORY = 256 * MIB
 connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
 PROXY_IMAGE = "envoy"
 _WITHOUT_BASH = "distroless"
-SERVER_VARIABLES = {
-    "CACHE_CONFIG": "cache.server.config_path",
-    "CACHE_DATA": "cache.data_path",
-    "CACHE_CAPACITY": "cache.capacity",
-    "CACHE_AUDIENCE": "cache.audience",
-    "CACHE_PORT": "cache.server.port",
-    "CACHE_HOST": "the host's address",
-}
-"""Environment variables of every server, with the field that each comes from
-(components/object_cache/server.py)."""
 _KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """By these a program finds the Kubernetes API, which the server asks whether a token is good; what
 a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
 makeEnvironmentVariables)."""
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
-PROXY_PORTS = {
-    9901: "Envoy's administration",
-    9902: "Envoy's probes",
-    9903: "Envoy's metrics",
-}
-"""Ports of Envoy's pods (components/object_cache/bootstrap.py)."""
-_HOST_FOLDERS = (
-    "bin", "boot", "dev", "etc", "lib", "lib64", "opt/cni", "proc", "root", "run", "sbin", "sys",
-    "tmp", "usr", "var/cache", "var/lib/cloud", "var/lib/cni", "var/lib/containerd", "var/lib/etcd",
-    "var/lib/kubelet", "var/log", "var/run", "var/tmp",
-)  # fmt: skip
-"""Folders of the system and of Kubernetes below a host's root: what lies there is theirs, or is
-deleted (as /var/cache may be at any time: FHS 3.0, 5.5)."""
-MOUNT_FOLDERS = ("/home", "/media", "/mnt", "/opt", "/srv", "/var")
-"""Folders that are there whether or not anything is mounted."""
-_IMAGE_FOLDERS = (
-    "", "bin", "dev", "etc", "etc/ssl", "etc/ssl/certs", "lib", "lib64", "proc", "run", "sbin",
-    "sys", "tmp", "usr", "usr/bin", "usr/lib", "usr/local", "usr/local/bin", "usr/local/lib", "var",
-    "var/lib", "var/run",
-)  # fmt: skip
-"""Folders of which a program in an image needs what the image has there."""
-_KERNEL_FOLDERS = ("/dev", "/proc", "/sys", "/var/run/secrets", "/run/secrets")
-"""Folders of a container that the container runtime and the kubelet fill."""
 
 
 def server_port(site: Site, cache: Cache) -> Iterator[Finding]:

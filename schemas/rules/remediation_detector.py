@@ -5,15 +5,14 @@ is GNU's; PCI Express 5.0, 7.5.3.7 (link widths).
 """
 
 import re
-import tomllib
 import warnings
 from collections.abc import Iterator
 from math import floor, prod
-from pathlib import Path as FilePath
 
 from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
+from schemas.kubernetes.tables import read_table
 from schemas.model.accelerators import AcceleratorSettings, Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
@@ -32,7 +31,7 @@ LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
 _DETECTOR: Path = (*PLACE, "detector")
 _PROGRAM = re.compile(r"(/[^\s/]+)+|[A-Za-z0-9_][A-Za-z0-9_.+-]*")
-_TEXTS = tomllib.loads(FilePath(__file__).with_name("expressions.toml").read_text("utf-8"))
+_TEXTS = read_table(__file__, "expressions.toml")
 _REFUSED = [(re.compile(each["where"]), (each["what"], each["fix"])) for each in _TEXTS["refused"]]
 _MOST_STATES = 5000
 """States of an expression with its repeats written out, as far as grep is quick with it."""
