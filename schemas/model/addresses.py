@@ -15,6 +15,7 @@ from schemas.kubernetes.host_ports import port_owner
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.primitives import Ipv4, Network, fault
+from schemas.model.texts import Words, words
 
 AnyAddress = IPv4Address | IPv6Address
 AnyNetwork = IPv4Network | IPv6Network
@@ -32,11 +33,10 @@ def _reserved(network: str) -> str:
 
 def _demand_reachable(host: str) -> str:
     last = host.rpartition(".")[2]
-    words = f"one of {found}" if last.isdecimal() and (found := _reserved(host)) else ""
-    words = "the name of each machine itself" if last == "localhost" else words
-    if words:
-        fix = "write the address or the name that other machines reach it by"
-        raise fault(Code.ADDRESS_RESERVED, f"{host} is {words}", fix)
+    what = f"one of {found}" if last.isdecimal() and (found := _reserved(host)) else ""
+    what = "the name of each machine itself" if last == "localhost" else what
+    if what:
+        raise fault(words("address-reserved", host, what))
     return host
 
 
@@ -44,15 +44,14 @@ def _demand_url(url: str) -> str:
     _, scheme, rest = url.partition("://")
     for row in _TABLE["url"] if scheme else ():
         if re.match(row["form"].replace("<HOST>", HOST).replace("<PORT>", PORT), rest):
-            raise fault(Code(row["code"]), row["message"], row["fix"])
+            raise fault(Words(Code(row["code"]), row["message"], row["fix"]))
     _demand_reachable(re.split("[:/]", rest)[0])
     return url
 
 
 def _demand_usable(network: str) -> str:
-    if words := _reserved(network):
-        fix = "choose a network of your own, such as one in 10.0.0.0/8"
-        raise fault(Code.ADDRESS_RESERVED, f"{network} has addresses of {words}", fix)
+    if what := _reserved(network):
+        raise fault(words("network-reserved", network, what))
     return network
 
 
@@ -62,17 +61,13 @@ def _demand_usable6(text: str) -> str:
     try:
         found = str(ip_network(text, strict=False) if "/" in text else ip_address(text))
     except ValueError:
-        fix = "write eight groups of up to four digits and letters a to f, or :: once for zeros"
-        raise fault(Code.INVALID_VALUE, f"{text} is no IPv6 address", fix) from None
+        raise fault(words("address6-malformed", text)) from None
     if found != text:
-        message = f"{text} is not the short form of an IPv6 address or network"
-        raise fault(Code.NETWORK_NOT_CANONICAL, message, f"write {found}")
+        raise fault(words("address6-not-short", text, found))
     own, linked = ip_network(text), "fe80::/10" if "/" in text else "::/128"
     for each in ("::/128", "::1/128", "::ffff:0:0/96", "ff00::/8", linked):
         if ip_network(each).overlaps(own):
-            message = f"{text} has addresses of {each}, which no machine of a network has"
-            fix = "write a network of your own, such as one in fd00::/8, or an address in it"
-            raise fault(Code.ADDRESS_RESERVED, message, fix)
+            raise fault(words("address6-reserved", text, each))
     return text
 
 
@@ -80,16 +75,13 @@ def _demand_bare(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host = rest.partition("/")[0]
     if rest != host:
-        fix = f"write {scheme}://{host}, as containerd adds /v2 itself"
-        raise fault(Code.INVALID_VALUE, "the URL of a registry has no path", fix)
+        raise fault(words("registry-with-path", scheme, host))
     return url
 
 
 def _demand_free(port: int) -> int:
     if owner := port_owner(port, control_plane=True):
-        message = f"port {port} of a control plane's hosts is that of {owner}"
-        fix = "write 6443, or another port that no program of the hosts has"
-        raise fault(Code.PORT_TAKEN, message, fix)
+        raise fault(words("api-port-taken", port, owner))
     return port
 
 

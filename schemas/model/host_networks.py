@@ -11,8 +11,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from schemas.model.addresses import HostAddress, HostNetwork
-from schemas.model.codes import Code
 from schemas.model.primitives import Model, ZoneName, fault
+from schemas.model.texts import words
 
 _TAKEN = re.compile(
     r"lo|(eth|en|ib|wl|ww|br|bond|veth|cni|cali|cilium|docker|dummy|flannel|kube|lxc|tun|vxlan).*"
@@ -29,23 +29,15 @@ _LONGEST = 10
 
 def _demand_free(name: str) -> str:
     if len(name) > _LONGEST:
-        message = f"{name} leaves no room for a VLAN's id behind it: Linux takes 15 characters"
-        fix = f"write at most {_LONGEST} characters, such as nic0; the NIC is found by its MAC"
-        raise fault(Code.OUT_OF_BOUNDS, message, fix)
+        raise fault(words("nic-name-too-long", name, _LONGEST))
     if _TAKEN.fullmatch(name):
-        message = f"{name} is a name that the kernel or a pod network gives to its own devices"
-        raise fault(Code.RESERVED_NAME, message, "write nic0, nic1 and so on")
+        raise fault(words("nic-name-reserved", name))
     return name
 
 
 def _demand_monitored(mode: object) -> object:
     if mode in _BLIND:
-        message = (
-            f"the kernel does not watch the links of {mode} unless told to (miimon), and no "
-            "Metal3DataTemplate can carry that: traffic into a dead link would be lost"
-        )
-        fix = "write 802.3ad with LACP on the switch, or balance-tlb where the switch has none"
-        raise fault(Code.INVALID_VALUE, message, fix)
+        raise fault(words("bond-mode-unwatched", mode))
     return mode
 
 

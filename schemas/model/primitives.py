@@ -24,7 +24,7 @@ from schemas.kubernetes.forms import (
     SUBDOMAIN,
     TAG,
 )
-from schemas.model.codes import Code
+from schemas.model.texts import Words, words
 
 IPV4_PATTERN = rf"^{IPV4}$"
 LONGEST_SUBDOMAIN = 253
@@ -82,28 +82,23 @@ def _constant(node: ast.stmt) -> str:
     return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
 
 
-def fault(code: Code, message: str, fix: str, **values: Any) -> PydanticCustomError:
-    """An error that a validator raises: its ``code``, what is wrong, and what to write instead."""
-    return PydanticCustomError(code.value, "{message}", {"message": message, "fix": fix, **values})
+def fault(said: Words) -> PydanticCustomError:
+    """An error that a validator raises."""
+    context = {"message": said.message, "fix": said.fix}
+    return PydanticCustomError(said.code.value, "{message}", context)
 
 
 def _canonical(value: str) -> str:
     network = ipaddress.ip_network(value, strict=False)
     if str(network) != value:
-        raise fault(
-            Code.NETWORK_NOT_CANONICAL,
-            f"{value} has bits set behind its prefix",
-            f"write {network}, the network that this address lies in",
-        )
+        raise fault(words("network-not-canonical", value, network))
     return value
 
 
 def _short_prefix(value: str) -> str:
     prefix = value.rpartition("/")[0]
     if len(prefix) > LONGEST_SUBDOMAIN:
-        message = f"the domain before the slash has {len(prefix)} characters"
-        fix = f"write at most {LONGEST_SUBDOMAIN} characters before the slash"
-        raise fault(Code.OUT_OF_BOUNDS, message, fix)
+        raise fault(words("label-prefix-too-long", len(prefix), LONGEST_SUBDOMAIN))
     return value
 
 

@@ -6,8 +6,9 @@ Owns the type and its order. How problems are shown belongs to the command line.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from schemas.kubernetes.masking import mask
+from schemas.kubernetes.masking import mask, shorten
 from schemas.model.codes import Code
+from schemas.model.texts import Words
 
 SHOWN = 8
 """Other places of a problem that are shown."""
@@ -78,6 +79,18 @@ class Problem:
             "fix": self.fix,
         }
         return {**found, "also": list(self.also)} if self.also else found
+
+
+def problem_at(
+    file: str, at: tuple[int, int], said: Words, path: str = "", value: str = ""
+) -> Problem:
+    """A problem in the words of a row, at a line and a column; the value is shortened."""
+    return Problem(file, *at, said.code, path, shorten(value), said.message, said.fix)
+
+
+def whole_file(file: str, code: Code, message: str, fix: str) -> Problem:
+    """A problem of a file as a whole."""
+    return problem_at(file, (0, 0), Words(code, message, fix))
 
 
 MAX_PROBLEMS = 100

@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from schemas.kubernetes.quantities import SITE_FORM, amount
-from schemas.model.codes import Code
 from schemas.model.primitives import fault
+from schemas.model.texts import words
 
 
 def _within(low: str, high: str, unit: str = "bytes") -> AfterValidator:
@@ -20,11 +20,10 @@ def _within(low: str, high: str, unit: str = "bytes") -> AfterValidator:
         found = amount(value)
         if amount(low) <= found <= amount(high):
             return value
-        message = f"{value} is more than {high}"
+        end = ", with its unit" if unit == "bytes" else ""
         if found < amount(low):
-            message = f"{value} is {found:,.12g} {unit}, less than {low}"
-        fix = f"write {low} to {high}" + (", with its unit" if unit == "bytes" else "")
-        raise fault(Code.OUT_OF_BOUNDS, message, fix)
+            raise fault(words("size-too-small", value, found, unit, low, high, end))
+        raise fault(words("size-too-large", value, low, high, end))
 
     return AfterValidator(check)
 

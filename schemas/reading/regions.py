@@ -17,9 +17,10 @@ from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.primitives import DnsLabel
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, whole_file
 from schemas.model.region import BUNDLED, KEYS, RegionFile, is_required, section_of
 from schemas.model.site_file import SiteFile
+from schemas.model.texts import words
 from schemas.reading.document import Given
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.paths import each_at, leaves
@@ -47,9 +48,7 @@ def read_region(root: Folder, name: str) -> Region | None:
         return _judge(data, f"{FOLDER}/{name}{SITE_FILE}")
     if data.code is Code.FILE_MISSING:
         return None
-    return Region(
-        None, (Problem(f"{FOLDER}/{name}{SITE_FILE}", 0, 0, data.code, "", "", *data[1:]),)
-    )
+    return Region(None, (whole_file(f"{FOLDER}/{name}{SITE_FILE}", *data),))
 
 
 def region_problems(root: Folder) -> list[Problem]:
@@ -58,11 +57,9 @@ def region_problems(root: Folder) -> list[Problem]:
     for name in names_in(root / FOLDER):
         region, shown = read_region(root, name), f"{FOLDER}/{shorten(name, 200)}{SITE_FILE}"
         if not _is_name(name):
-            message, fix = "no site can name this region", "give it a name such as jp-east.yaml"
-            found.append(Problem(shown, 0, 0, Code.SITE_NAME_MISMATCH, "", "", message, fix))
+            found.append(whole_file(shown, *words("region-unnamable")))
         elif region is None:
-            message, fix = "there is no such file, but one like it", "give that the ending .yaml"
-            found.append(Problem(shown, 0, 0, Code.FILE_MISSING, "", "", message, fix))
+            found.append(whole_file(shown, *words("region-of-other-ending")))
         else:
             found += region.problems
     return found
@@ -122,9 +119,7 @@ def misspelt_region(root: Folder, site: Document) -> Iterator[Problem]:
     name, known = _at(site.value, ("region",)), names_in(root / FOLDER)
     near = nearest(name, known) if isinstance(name, str) and name not in known else None
     if near:
-        message = f"there is no {FOLDER}/{shorten(name)}.yaml, so it is a label and nothing more"
-        fix = f"write {near}, or add the file"
-        yield place(site, ("region",), Code.UNKNOWN_REGION, message, fix)
+        yield place(site, ("region",), *words("region-unknown", shorten(name), near))
 
 
 # Both states of a repository have most files alike. What is kept here is never changed.
@@ -153,8 +148,8 @@ def _compose(site: Document, region: Document) -> tuple[Document, tuple[Problem,
             elif not name.startswith(TODO):
                 near = nearest(name, bundles)
                 fix = f"write {near}" if near else f"bundles here: {', '.join(bundles) or 'none'}"
-                message = f"{region.file} has no bundle {shorten(name)} in bundles.{kind}"
-                faults.append(place(site, path, Code.UNKNOWN_BUNDLE, message, fix))
+                said = words("bundle-unknown", region.file, shorten(name), kind, fix)
+                faults.append(place(site, path, *said))
     return replace(site, value=value, given=given, replaced=replaced), tuple(faults)
 
 

@@ -19,6 +19,7 @@ from schemas.model.nearest import nearest
 from schemas.model.own_components import missing
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
+from schemas.model.texts import words
 from schemas.reading import literal_secrets, wording
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes
@@ -139,8 +140,7 @@ def _todos(document: Document) -> Iterator[tuple[Path, _Marked]]:
     for path, value in leaves(document.value):
         if isinstance(value, str) and value.startswith(TODO):
             note = shorten(value[len(TODO) :].strip(" :")) or "a value that only a person knows"
-            message, fix = f"still to be written: {note}", "write the real value"
-            yield path, _Marked(place(document, path, Code.TODO_LEFT, message, fix), Flaw.VALUE)
+            yield path, _Marked(place(document, path, *words("todo-left", note)), Flaw.VALUE)
 
 
 def _secrets(document: Document, schema: literal_secrets.Schema) -> Iterator[tuple[Path, _Marked]]:
@@ -197,8 +197,8 @@ def _problem(
     elif kind == "extra_forbidden":
         return _unknown_field(document, path, schema, meant)
     elif kind == "missing":
-        message, fix = f"{path[-1]} is missing", f"add {path[-1]}: {wording.belongs(node)}"
-        return place(document, path[:-1], Code.MISSING_FIELD, message, fix)
+        said = words("field-missing", path[-1], wording.belongs(node))
+        return place(document, path[:-1], *said)
     elif kind in wording.TYPES:
         code = Code.WRONG_TYPE
         required = path[-1:] == () or path[-1] in around.get("required", (path[-1],))
@@ -210,10 +210,7 @@ def _problem(
         code = Code.INVALID_VALUE
         message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
         if "IPv4" in message and is_ipv6(fault.value):
-            message = f"{wording.show(fault.value)} is IPv6, and this field takes IPv4 alone"
-            return place(
-                document, path, code, message, f"{fix}; IPv6 has fields of its own, with 6"
-            )
+            return place(document, path, *words("ipv4-alone", wording.show(fault.value), fix))
     else:
         code = Code.OUT_OF_BOUNDS
         message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
@@ -232,17 +229,11 @@ def _unknown_field(
 ) -> Problem:
     name = str(path[-1])
     if is_secret_name(name):
-        message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
-        fix = (
-            "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
-        )
-        return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
+        return place(document, path, *words("field-secret", shorten(name)), key=True)
     if path == ("components", name) and meant is None:
         return place(document, path, Code.OWN_COMPONENT, *missing(shorten(name)), key=True)
     if meant is None and (part := not_yet(name)):
-        message = f"Foresite does not configure {part[0]}"
-        fix = f"remove {shorten(name)}: {part[1]}"
-        found = place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
+        found = place(document, path, *words("field-not-yet", shorten(name), *part), key=True)
         return replace(found, reason=NO_EFFECT)
     known = ", ".join(schema_at(schema, path[:-1]).get("properties", ()))
     fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
@@ -250,5 +241,4 @@ def _unknown_field(
         fix = f"write it as {' or '.join(f'{each}.{name}' for each in within)}"
     if meant is not None:
         fix = f"write {meant[-1]}"
-    message = f"there is no field {shorten(name)}"
-    return place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
+    return place(document, path, *words("field-unknown", shorten(name), fix), key=True)

@@ -14,10 +14,10 @@ from typing import TypeAlias
 
 import yaml
 
-from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, problem_at
+from schemas.model.texts import Words, words
 
 MAX_BYTES = 64 * 1024
 MAX_PROBLEMS = 50
@@ -34,7 +34,6 @@ _BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "UTF-16"),
     (b"\xef\xbb\xbf", "UTF-8 with a byte order mark"),
 )
-_SAVE_AS_UTF8 = "save the file as UTF-8 without a byte order mark"
 
 _COMMENT_OR_KEY_MARK = re.compile(r"#[^\n]*|\?")
 _BLOCK_HEADER = re.compile(r"[|>]([1-9]?[-+]?[1-9]?)(?:[ \t]+#[^\n]*|[ \t\r]*)(?:\n|\Z)")
@@ -67,27 +66,16 @@ class Findings:
     def __len__(self) -> int:
         return len(self._problems)
 
-    def add(
-        self,
-        code: Code,
-        index: int | None,
-        message: str,
-        fix: str,
-        *,
-        value: str = "",
-        path: str = "",
-    ) -> None:
+    def add(self, said: Words, index: int | None, *, value: str = "", path: str = "") -> None:
         """Note a problem at ``index`` of the text; without one it is about the file as a whole."""
         if len(self._problems) < MAX_PROBLEMS:
-            line, column = (0, 0) if index is None else locate(self.text, index)
-            self._problems.append(
-                Problem(self.file, line, column, code, path, shorten(value), message, fix)
-            )
+            at = (0, 0) if index is None else locate(self.text, index)
+            self._problems.append(problem_at(self.file, at, said, path, value))
 
     def add_all(self, code: Code, faults: Iterable[_Fault]) -> None:
         """Note each fault, with what is wrong and what to write instead."""
         for index, message, fix in islice(faults, MAX_PROBLEMS):
-            self.add(code, index, message, fix)
+            self.add(Words(code, message, fix), index)
 
     def in_order(self) -> list[Problem]:
         """The problems in the order of the file, each once."""
@@ -113,20 +101,17 @@ def decode(data: bytes, file: str) -> tuple[str, list[Problem]]:
     text = ""
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     if len(data) > MAX_BYTES:
-        message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
-        findings.add(Code.FILE_TOO_LARGE, None, message, SPLIT_FILE)
+        findings.add(words("yaml-too-large", len(data), MAX_BYTES, SPLIT_FILE), None)
     elif encoding:
-        findings.add(Code.FILE_ENCODING, 0, f"the file is {encoding}", _SAVE_AS_UTF8)
+        findings.add(words("yaml-byte-order-mark", encoding), 0)
     elif b"\0" in data[:4]:
-        message = "the file holds zero bytes, as UTF-16 and UTF-32 do"
-        findings.add(Code.FILE_ENCODING, 0, message, _SAVE_AS_UTF8)
+        findings.add(words("yaml-zero-bytes"), 0)
     else:
         try:
             text = findings.text = data.decode("utf-8")
         except UnicodeDecodeError as error:
             findings.text = data[: error.start].decode("utf-8")
-            message = f"byte 0x{data[error.start]:02x} is not UTF-8"
-            findings.add(Code.FILE_ENCODING, len(findings.text), message, _SAVE_AS_UTF8)
+            findings.add(words("yaml-not-utf8", data[error.start]), len(findings.text))
     findings.add_all(Code.FILE_CHARACTER, _character_faults(text))
     return text, findings.in_order()
 
@@ -164,7 +149,7 @@ def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) ->
         message, fix = "a tab is used as indentation", "indent with spaces"
     codes = (code for word, code in _TABLE["codes"].items() if word in f"{context} {problem}")
     # The line itself is not shown: what is not YAML may still be a secret.
-    findings.add(Code(next(codes, Code.YAML_SYNTAX)), index, message, fix)
+    findings.add(Words(Code(next(codes, Code.YAML_SYNTAX)), message, fix), index)
 
 
 def add_layout_faults(findings: Findings, spans: list[Span]) -> None:
