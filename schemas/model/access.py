@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from schemas.model.primitives import Model, fault
+from schemas.model.primitives import Model, fault, text_form
 from schemas.model.texts import words
 
 RESERVED = "system:"
@@ -19,11 +19,7 @@ def _demand_own(name: str) -> str:
 
 Identity = Annotated[
     str,
-    Field(
-        pattern=r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$",
-        max_length=256,
-        examples=["oidc:vision"],
-    ),
+    text_form(r"[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?", "oidc:vision", longest=256),
     AfterValidator(_demand_own),
 ]
 """The name of a user or a group as the API server knows it, with the prefix of its issuer."""

@@ -14,7 +14,7 @@ from schemas.kubernetes.forms import HOST, PORT
 from schemas.kubernetes.host_ports import port_owner
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
-from schemas.model.primitives import Ipv4, Network, fault
+from schemas.model.primitives import Ipv4, Network, fault, text_form
 from schemas.model.texts import Words, words
 
 AnyAddress = IPv4Address | IPv6Address
@@ -85,7 +85,7 @@ def _demand_free(port: int) -> int:
     return port
 
 
-Host = Annotated[str, Field(pattern=rf"^{HOST}$", max_length=253, examples=["10.16.0.2"])]
+Host = Annotated[str, text_form(HOST, "10.16.0.2", longest=253)]
 """A DNS name or an IPv4 address."""
 
 Server = Annotated[Host, AfterValidator(_demand_reachable)]
@@ -98,17 +98,13 @@ HostNetwork = Annotated[Network, AfterValidator(_demand_usable)]
 """A network whose addresses machines, pods or Services can have."""
 
 HostAddress6 = Annotated[
-    str,
-    Field(pattern=r"^[0-9a-f:]{2,39}$", examples=["2001:db8:a::1"]),
-    AfterValidator(_demand_usable6),
+    str, text_form("[0-9a-f:]{2,39}", "2001:db8:a::1"), AfterValidator(_demand_usable6)
 ]
 """An IPv6 address that a machine can have, in the short form of RFC 5952."""
 
 Network6 = Annotated[
     str,
-    Field(
-        pattern=r"^[0-9a-f:]{2,39}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$", examples=["2001:db8:a::/64"]
-    ),
+    text_form("[0-9a-f:]{2,39}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])", "2001:db8:a::/64"),
     AfterValidator(_demand_usable6),
 ]
 """An IPv6 network in CIDR notation and short form, with no bit set behind its prefix."""
@@ -119,11 +115,7 @@ ApiPort = Annotated[int, Field(ge=1, le=65535), AfterValidator(_demand_free)]
 HttpUrl = Annotated[
     str,
     AfterValidator(_demand_url),
-    Field(
-        pattern=rf"^https?://{HOST}(:{PORT})?{_PATH}$",
-        max_length=512,
-        examples=["https://registry.tokyo-1.example"],
-    ),
+    text_form(f"https?://{HOST}(:{PORT})?{_PATH}", "https://registry.tokyo-1.example", longest=512),
 ]
 """An http or https URL of a server that other machines reach: no credentials, query, fragment."""
 

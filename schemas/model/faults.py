@@ -4,14 +4,10 @@ import re
 from collections.abc import Mapping
 from typing import Annotated
 
-from pydantic import Field
-
 from schemas.kubernetes.tables import read_table
+from schemas.model.primitives import text_form
 
-FaultName = Annotated[
-    str,
-    Field(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=40, examples=["disk-full"]),
-]
+FaultName = Annotated[str, text_form("[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", "disk-full", longest=40)]
 """Name of a fault: words of small letters and digits, with dashes between them. Each word begins
 with a letter, so that the condition's type leads back to it."""
 

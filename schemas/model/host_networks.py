@@ -11,7 +11,7 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from schemas.model.addresses import HostAddress, HostNetwork
-from schemas.model.primitives import Model, ZoneName, fault
+from schemas.model.primitives import Model, ZoneName, fault, text_form
 from schemas.model.texts import words
 
 _TAKEN = re.compile(
@@ -61,18 +61,16 @@ class BondHash(StrEnum):
     """By IP addresses and ports."""
 
 
-NicName = Annotated[
-    str, Field(pattern=f"^{_NIC}$", examples=["nic0"]), AfterValidator(_demand_free)
-]
+NicName = Annotated[str, text_form(_NIC, "nic0"), AfterValidator(_demand_free)]
 """The name that a NIC gets: at most 10 small letters and digits."""
 
-BondName = Annotated[str, Field(pattern=r"^bond[0-7]$", examples=["bond0"])]
+BondName = Annotated[str, text_form("bond[0-7]", "bond0")]
 """The name of a bond, counted from bond0: cloud-init names them so, whatever a template says."""
 
-Device = Annotated[str, Field(pattern=rf"^{_NIC}(\.{_VLAN})?$", examples=["bond0.210"])]
+Device = Annotated[str, text_form(rf"{_NIC}(\.{_VLAN})?", "bond0.210")]
 """A NIC, a bond, or a VLAN of one of them: its name, a dot, and the id from 1 to 4094."""
 
-NetworkName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$", examples=["storage"])]
+NetworkName = Annotated[str, text_form("[a-z][a-z0-9]{1,14}", "storage")]
 """The name of a network: 2 to 15 small letters and digits."""
 
 Mtu = Annotated[int, Field(ge=1280, le=9000, examples=[9000])]

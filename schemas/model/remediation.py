@@ -16,6 +16,7 @@ from schemas.model.primitives import (
     Model,
     Percent,
     PoolName,
+    text_form,
 )
 from schemas.model.sizes import Memory
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind
@@ -51,8 +52,8 @@ class Xids(Model):
 
 
 _LINK_ERRORS = read_table(__file__, "link_errors.toml")
-CounterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,62}$", examples=["symbol_error"])]
-Sentence = Annotated[str, Field(pattern=r"^[^{}<>$\x00-\x1f\x7f]+$")]
+CounterName = Annotated[str, text_form("[a-z][a-z0-9_]{1,62}", "symbol_error")]
+Sentence = Annotated[str, text_form(r"[^{}<>$\x00-\x1f\x7f]+")]
 """Text of an alert: one line without characters that Prometheus' templates read."""
 
 

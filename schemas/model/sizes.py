@@ -9,7 +9,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from schemas.kubernetes.quantities import SITE_FORM, amount
-from schemas.model.primitives import fault
+from schemas.model.primitives import fault, text_form
 from schemas.model.texts import words
 
 
@@ -28,14 +28,10 @@ def _within(low: str, high: str, unit: str = "bytes") -> AfterValidator:
     return AfterValidator(check)
 
 
-Quantity = Annotated[str, Field(pattern=f"^{SITE_FORM}$", examples=["500Mi"])]
+Quantity = Annotated[str, text_form(SITE_FORM, "500Mi")]
 """A Kubernetes resource quantity: a whole number with an optional unit."""
 
-Cores = Annotated[
-    str,
-    Field(pattern=r"^[0-9]{1,6}m?$", examples=["1"]),
-    _within("1m", "4096", "cores"),
-]
+Cores = Annotated[str, text_form("[0-9]{1,6}m?", "1"), _within("1m", "4096", "cores")]
 """Processor cores: a whole number, or thousandths of one, as 500m; 4096 at most."""
 
 Memory = Annotated[Quantity, Field(examples=["2Gi"]), _within("1Mi", "128Ti")]

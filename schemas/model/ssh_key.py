@@ -4,9 +4,9 @@ import base64
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
-from schemas.model.primitives import fault
+from schemas.model.primitives import fault, text_form
 from schemas.model.texts import words
 
 _PARTS = {"ssh-ed25519": 2}
@@ -58,11 +58,11 @@ def _is_sound(kind: str, parts: list[bytes]) -> bool:
 PublicKey = Annotated[
     str,
     AfterValidator(_demand_public),
-    Field(
-        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
-        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?$",
-        max_length=2048,
-        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops"],
+    text_form(
+        r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
+        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops",
+        longest=2048,
     ),
     AfterValidator(_demand_whole),
 ]
