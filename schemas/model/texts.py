@@ -30,9 +30,8 @@ def rows() -> dict[str, dict[str, Any]]:
     return {name: row for path in TABLES for name, row in read_table(str(path)).items()}
 
 
-def words(row: str, /, *values: Any, **named: Any) -> Words:
-    """The words of a row with its values, in order or by name. mypy would hold a dict of values
-    against narrower types."""
+def words(row: str, *values: object) -> Words:
+    """The words of a row with its values."""
     own = rows()[row]
-    filled = dict(zip(own.get("values", ()), values, strict=True)) | named
+    filled = dict(zip(own.get("values", ()), values, strict=True))
     return Words(Code(own["code"]), own["message"].format(**filled), own["fix"].format(**filled))

@@ -2,7 +2,6 @@
 that of a key."""
 
 from collections.abc import Iterable
-from typing import Any
 
 from schemas.model.nearest import nearest
 from schemas.model.texts import rows, words
@@ -14,14 +13,13 @@ def say(
     row: str,
     place: Place | HostCell | TextPlace,
     /,
-    *values: Any,
-    also: Any = (),
-    key: Any = False,
-    **named: Any,
+    *values: object,
+    also: tuple[Place, ...] = (),
+    key: bool = False,
 ) -> Finding:
-    """The finding of a row at a place: its values in order, or by name. ``also`` are further places
-    as tuples; ``key`` as in a row."""
-    code, message, fix = words(row, *values, **named)
+    """The finding of a row with its values at a place. ``also`` are further places; ``key`` as in a
+    row."""
+    code, message, fix = words(row, *values)
     return Finding(code, place, message, fix, key or rows()[row].get("key", False), also)
 
 
