@@ -50,18 +50,6 @@ from schemas.rules.identity import own_hardware, placeholders, site_name
 from schemas.rules.texts import advise, say
 from schemas.rules.versions import release_findings
 
-__all__ = [
-    "Loaded",
-    "catalogue_of",
-    "hardware_catalogue",
-    "load",
-    "load_release",
-    "load_site",
-    "release_names",
-    "site_names",
-]
-
-
 # Both states of a repository have most files alike. What is kept here is never changed.
 _yaml, _host_list = lru_cache(maxsize=4)(read_yaml), lru_cache(maxsize=4)(read_hosts)
 _typed, _literals = lru_cache(maxsize=4)(parse), lru_cache(maxsize=8)(in_file)
@@ -182,8 +170,8 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     site, holes = None, True
     if file is not None:
         findings += attempt(site_name(file, files.name), holes=bool(problems))
-        findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
-        findings += attempt(own_models(file, models.models), holes=bool(problems))
+        findings += attempt(own_hardware(file, hardware.entries), holes=bool(problems))
+        findings += attempt(own_models(file, models.entries), holes=bool(problems))
         problems += (*hardware.problems, *models.problems)
         site = _site(root, file, files, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
@@ -205,31 +193,19 @@ def _site(
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     catalogue = catalogue_of(root)
-    hardware = _hardware(file, catalogue)
+    hardware = hardware_catalogue(catalogue).beside(getattr(file, "hardware", None))
+    settings: Any = getattr(file, "accelerators", None)
+    own = getattr(settings, "models", None if settings else {})
+    models = accelerator_catalogue(catalogue).beside(own)
     release: Any = Hole()
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
-    texts, models = dict(site_texts(root / "sites", file, findings)), _models(file, catalogue)
+    texts = dict(site_texts(root / "sites", file, findings))
     site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
     if not files.hosts.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site
-
-
-def _hardware(file: SiteFile, catalogue: Catalogues) -> Any:
-    """The profiles that a site can name; a hole where they are not all known."""
-    own: Any = getattr(file, "hardware", None)
-    shared = hardware_catalogue(catalogue)
-    return Hole() if own is None or shared.problems else {**shared.profiles, **own}
-
-
-def _models(file: SiteFile, catalogue: Catalogues) -> Any:
-    """The accelerator models that a site can use; a hole where they are not all known."""
-    shared = accelerator_catalogue(catalogue)
-    settings: Any = getattr(file, "accelerators", None)
-    own: Any = getattr(settings, "models", None if settings else {})
-    return Hole() if own is None or shared.problems else {**shared.models, **own}
 
 
 def _release(

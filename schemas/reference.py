@@ -12,7 +12,7 @@ from schemas.model.codes import Code
 from schemas.model.region import BUNDLED, KEYS, Bundles
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import EVERY_COLUMN
-from schemas.reading.typed_document import schema_at
+from schemas.reading.wording import schema_at
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PROBLEMS_TEXT = (

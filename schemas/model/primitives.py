@@ -68,18 +68,20 @@ def field_docs(model: type[Model]) -> dict[str, str]:
             docs = made_of if isinstance(made_of, dict) else field_docs(made_of)
             found |= {name: docs[name] for name in each.model_fields}
         elif issubclass(each, Model) and each is not Model:
-            (node,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
-            body = node.body if isinstance(node, ast.ClassDef) else []
-            for field, doc in itertools.pairwise(body):
-                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                    text = _constant(doc)
-                    found |= {field.target.id: inspect.cleandoc(text)} if text else {}
+            found |= docs_below(each)
     return found
 
 
-def _constant(node: ast.stmt) -> str:
-    value = node.value if isinstance(node, ast.Expr) else None
-    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+def docs_below(of: type) -> dict[str, str]:
+    """The docstring below each field of a class, or each member of an enum, by its name."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
+    found = {}
+    for named, below in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
+        targets = named.targets if isinstance(named, ast.Assign) else [getattr(named, "target", 0)]
+        text = getattr(getattr(below, "value", None), "value", None)
+        if isinstance(targets[0], ast.Name) and isinstance(text, str):
+            found[targets[0].id] = inspect.cleandoc(text)
+    return found
 
 
 def text_form(pattern: str, *examples: str, longest: int = 0) -> Any:

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.codes import Code
@@ -14,11 +14,13 @@ from schemas.model.primitives import DnsLabel, Model
 from schemas.model.problem import Problem, whole_file
 from schemas.model.release import Release
 from schemas.model.texts import words
+from schemas.reading.partial import Hole
 from schemas.reading.site_files import read
 from schemas.reading.tree import Folder, Refused, Tree
 from schemas.reading.typed_document import parse, place, value_at
 from schemas.reading.yaml_reader import Document, read_yaml
 
+T = TypeVar("T")
 CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
 SHOWN, OWN = "schemas/catalogue", "catalogue"
 """Paths of the built-in catalogue's files in texts that a person reads, and of a repository's."""
@@ -40,18 +42,15 @@ class AcceleratorCatalogue(Model):
     """Models by name."""
 
 
-class Hardware(NamedTuple):
-    """The profiles that every site of a repository can name, and the problems of their file."""
+class Shared(NamedTuple, Generic[T]):
+    """What every site of a repository can name, by name, and the problems of its files."""
 
-    profiles: Mapping[str, HardwareProfile]
+    entries: Mapping[str, T]
     problems: tuple[Problem, ...] = ()
 
-
-class AcceleratorModels(NamedTuple):
-    """The models that every site of a repository can use, and the problems of their file."""
-
-    models: Mapping[str, AcceleratorModel]
-    problems: tuple[Problem, ...] = ()
+    def beside(self, own: Mapping[str, T] | None) -> Any:
+        """These and a site's own; a hole where they are not all known."""
+        return Hole() if own is None or self.problems else {**self.entries, **own}
 
 
 class Catalogues(NamedTuple):
@@ -82,19 +81,17 @@ def installed_files() -> dict[str, bytes]:
     return {f"{SHOWN}/{path.relative_to(CATALOGUE)}": path.read_bytes() for path in files}
 
 
-def hardware_catalogue(catalogues: Catalogues = BUILT_IN) -> Hardware:
+def hardware_catalogue(catalogues: Catalogues = BUILT_IN) -> Shared[HardwareProfile]:
     """The hardware profiles that sites can name."""
-    return Hardware(*_entries(catalogues, "hardware", Catalogue))
+    return _entries(catalogues, "hardware", Catalogue)
 
 
-def accelerator_catalogue(catalogues: Catalogues = BUILT_IN) -> AcceleratorModels:
+def accelerator_catalogue(catalogues: Catalogues = BUILT_IN) -> Shared[AcceleratorModel]:
     """The accelerator models that sites can use; a repository of its own may have none."""
-    return AcceleratorModels(*_entries(catalogues, "accelerators", AcceleratorCatalogue))
+    return _entries(catalogues, "accelerators", AcceleratorCatalogue)
 
 
-def _entries(
-    catalogues: Catalogues, part: str, model: type[Model]
-) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+def _entries(catalogues: Catalogues, part: str, model: type[Model]) -> Shared[Any]:
     """The entries of one part by name, which is its file's name and its top key too."""
     problems: list[Problem] = []
     entries: Mapping[str, Any] = {}
@@ -107,7 +104,7 @@ def _entries(
             entries = {**found, **entries}
         elif data.code is not Code.FILE_MISSING:
             problems.append(whole_file(file, *data))
-    return entries, tuple(problems)
+    return Shared(entries, tuple(problems))
 
 
 def _taken(name: str, file: str, data: bytes = b"", at: tuple[str, ...] = ()) -> Problem:

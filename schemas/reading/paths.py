@@ -7,13 +7,14 @@ from schemas.model.primitives import Model
 from schemas.reading.document import Path
 
 
-def each_at(value: Any, pattern: str) -> list[tuple[Path, Any]]:
-    """The values at a pattern of a path, each with its path. ``pools.*.name`` is the name of each
-    pool: ``*`` is any item of a list or a map. What is not there is left out."""
-    found: list[tuple[Path, Any]] = [((), value)]
-    for step in pattern.split("."):
-        found = [((*at, key), item) for at, each in found for key, item in _items(each, step)]
-    return found
+def each_at(value: Any, *patterns: str) -> Iterator[tuple[Path, Any]]:
+    """The values at some patterns of paths, each with its path. ``pools.*.name`` is the name of
+    each pool: ``*`` is any item of a list or a map. What is not there is left out."""
+    for pattern in patterns:
+        found: list[tuple[Path, Any]] = [((), value)]
+        for step in pattern.split("."):
+            found = [((*at, key), item) for at, each in found for key, item in _items(each, step)]
+        yield from found
 
 
 def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:

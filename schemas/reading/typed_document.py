@@ -27,8 +27,6 @@ from schemas.reading.paths import leaves
 from schemas.reading.wording import schema_at, schema_of
 from schemas.reading.yaml_reader import Document, Path
 
-__all__ = ["TODO", "parse", "place", "readable", "schema_at", "value_at"]
-
 M = TypeVar("M", bound=Model)
 TODO = "TODO"
 """Start of a value that only a person knows and that is still to be written."""

@@ -176,10 +176,10 @@ def not_allowed(value: Any, node: Node) -> tuple[str, str]:
 @functools.cache
 def schema_of(model: type[primitives.Model]) -> Node:
     """The JSON Schema of a model, to be read alone; making it takes longer than a site's check."""
-    return model.model_json_schema(schema_generator=_Generator)
+    return model.model_json_schema(schema_generator=Generator)
 
 
-class _Generator(GenerateJsonSchema):
+class Generator(GenerateJsonSchema):
     """pydantic's generator, which forgets a pattern that comes after a validator."""
 
     def chain_schema(self, schema: core_schema.ChainSchema) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from schemas.model.access import RESERVED
 from schemas.model.control_plane import Encryption
 from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
-from schemas.rules.files import named_at
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
 
@@ -87,7 +87,7 @@ def encryption(given: Encryption) -> Iterator[Finding]:
 
 def configurations(site: Site) -> Iterator[Finding]:
     """A file for the API server is of its kind, and no template of cloud-init's."""
-    for place, path in named_at(site.file, *_KINDS):
+    for place, path in each_at(site.file, *_KINDS):
         text = site.texts.get(path)
         kind, items, key = _KINDS[".".join(map(str, place))]
         if text is not None and not _fits(text, kind, items, key):

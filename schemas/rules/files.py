@@ -4,8 +4,6 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
-from typing import Any
 
 from schemas.facts.brought import Brought
 from schemas.facts.pod_network import MAX_MANIFEST_BYTES
@@ -52,20 +50,15 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
     """Each file below sites/ that a site names, or a pattern of such, with the place that names
     it."""
-    for place, path in named_at(file, *_FILES, *_CERTIFICATES):
+    for place, path in each_at(file, *_FILES, *_CERTIFICATES):
         if path:
             yield path, place
-    for place, folder in named_at(file, *_CHARTS):
+    for place, folder in each_at(file, *_CHARTS):
         for name in (LOCK, VALUES, RENDERED) if folder else ():
             yield f"{folder}/{name}", place
-    for place, each in named_at(file, *HOST_FILES):
+    for place, each in each_at(file, *HOST_FILES):
         if source := vars(each).get("source"):
             yield source, place
-
-
-def named_at(file: SiteFile, *patterns: str) -> Iterator[tuple[Path, Any]]:
-    """What a site file says at some patterns of paths, with the places."""
-    return chain.from_iterable(each_at(file, pattern) for pattern in patterns)
 
 
 def site_texts(
@@ -96,7 +89,7 @@ def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
 
 def certificates(site: Site) -> Iterator[Finding]:
     """Each file of certificates holds certificates alone, and fits into a host's first boot."""
-    for place, path in named_at(site.file, *_CERTIFICATES):
+    for place, path in each_at(site.file, *_CERTIFICATES):
         text = site.texts.get(path)
         if text is not None:
             yield from _certificate(f"sites/{path}", text.replace("\r\n", "\n"), place)
@@ -159,7 +152,8 @@ def pod_network(site: Site) -> Iterator[Finding]:
     yield from found
     if any(each.code is Code.FILE_CONTENT for each in found):
         return
-    yield from chain(_twice(file, text), _other_network(site, file, text))
+    yield from _twice(file, text)
+    yield from _other_network(site, file, text)
     if site.file.cluster.pod_network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         yield from _resource_set(file, text)
 

@@ -14,7 +14,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
 from schemas.kubernetes.tables import read_table
 from schemas.model.host_settings import HostFile, HostSettings
-from schemas.rules.files import HOST_FILES, MAX_FILE_CHARACTERS, named_at
+from schemas.reading.paths import each_at
+from schemas.rules.files import HOST_FILES, MAX_FILE_CHARACTERS
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
@@ -30,7 +31,7 @@ _OPEN = re.compile(r"(\\|&&|\||\b(then|do|else|in)|[({])\s*$|<<")
 
 def host_file_content(site: Site) -> Iterator[Finding]:
     """Each file of hosts has one content, which is no template and holds no secret."""
-    for place, each in named_at(site.file, *HOST_FILES):
+    for place, each in each_at(site.file, *HOST_FILES):
         if (each.content is None) is (each.source is None):
             has = "no content" if each.content is None else "two"
             yield say("host-file-without-one-content", place, each, has)

@@ -20,13 +20,14 @@ from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.kubernetes.quantities import amount
-from schemas.load import load_release, load_site
+from schemas.load import load_site
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.codes import Code
 from schemas.model.kubelet import EvictionHard, Kubelet
 from schemas.model.release import Release
 from schemas.model.scheduling import Scheduling
 from schemas.model.site_file import Pool, Rollout
+from schemas.reading.catalogue import load_release
 from schemas.reading.host_list import Host
 from schemas.rules import (
     POOL_RULES,
