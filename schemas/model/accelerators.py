@@ -12,6 +12,7 @@ from pydantic import Field
 from schemas.kubernetes.forms import SUBDOMAIN
 from schemas.model.primitives import (
     AbsolutePath,
+    Command,
     DnsLabel,
     DomainName,
     HostFolder,
@@ -90,10 +91,7 @@ class Pci(Model):
 class Health(Model):
     """How a command on the host counts its healthy devices: one line of its output for each."""
 
-    command: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=512)]],
-        Field(min_length=1, max_length=32),
-    ]
+    command: Command
     """Command on the host and its arguments, such as [nvidia-smi, -L]."""
     lines: Annotated[str, Field(min_length=1, max_length=256, examples=["^GPU [0-9]+:"])] = "."
     """Extended regular expression (grep -E) of the lines that count."""
@@ -109,10 +107,7 @@ class Health(Model):
 class Reset(Model):
     """How all devices of a host are reset once no pod uses them: tried before a reboot."""
 
-    command: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=512)]],
-        Field(min_length=1, max_length=32),
-    ]
+    command: Command
     """Command on the host and its arguments, such as [nvidia-smi, --gpu-reset]. An exit code other
     than 0 means that they were not reset."""
     timeout_seconds: Annotated[int, Field(ge=30, le=600)] = 120

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from schemas.kubernetes.forms import REGISTRY
 from schemas.kubernetes.quantities import MIB, thousandths
+from schemas.model.accelerators import VariableName
 from schemas.model.primitives import DnsLabel, ImageReference, Ipv4, Model, PoolName, text_form
 from schemas.model.sizes import Cores, DiskSpace, Memory
 from schemas.model.vocabulary import CacheDiscovery
@@ -33,9 +34,6 @@ RegistryHost = Annotated[
 
 ServiceName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,53}[a-z0-9])?", "cache")]
 """The name of a Service (RFC 1035: a letter first), with room for the ``-servers`` of another."""
-
-EnvName = Annotated[str, text_form("[A-Za-z_][A-Za-z0-9_]{0,127}")]
-"""The name of an environment variable."""
 
 Port = Annotated[int, Field(ge=1024, le=32767)]
 """A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
@@ -80,7 +78,7 @@ class CacheServer(Model):
     """Command in the image; default: its entry point."""
     args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
     """Arguments of the command; $(CACHE_PORT) and so on stand for what this section says."""
-    env: dict[EnvName, Annotated[str, Field(max_length=1024)]] = {}
+    env: dict[VariableName, Annotated[str, Field(max_length=1024)]] = {}
     """Environment besides CACHE_CONFIG, CACHE_DATA, CACHE_CAPACITY (in bytes), CACHE_AUDIENCE,
     CACHE_PORT and CACHE_HOST (the host's address), which are always there; no secrets."""
     port: Port = 8081

@@ -203,6 +203,11 @@ AbsolutePath = Annotated[
 ]
 """A path on a host, without parts that lead elsewhere."""
 
+Command = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=512)]], Field(min_length=1, max_length=32)
+]
+"""A program and its arguments."""
+
 DomainName = Annotated[
     str,
     text_form(

@@ -10,6 +10,7 @@ from pydantic import Field
 from schemas.kubernetes.tables import read_table
 from schemas.model.faults import FaultName
 from schemas.model.primitives import (
+    Command,
     DnsLabel,
     HostFolder,
     ImageReference,
@@ -64,10 +65,7 @@ class OwnCheck(Model):
     """Name of the fault. The node's condition has it in CamelCase, and remediators may name it."""
     pools: Annotated[list[PoolName], Field(max_length=100)] = []
     """Pools whose hosts are checked; default: all."""
-    command: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=512)]],
-        Field(min_length=1, max_length=32),
-    ]
+    command: Command
     """Command on the host and its arguments; no shell reads them. By its exit code: 0 is good, 1
     with a line of output is a fault, any other is unknown. The line is the condition's message."""
     root: HostFolder = "/"

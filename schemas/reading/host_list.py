@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from schemas.kubernetes.forms import PORT
 from schemas.kubernetes.masking import HIDDEN, shorten
+from schemas.kubernetes.tables import read_table
 from schemas.model.hardware import BY_PATH, DISK_ID, DISK_WORDS, HCTL
 from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems, problem_at
@@ -103,31 +104,6 @@ _MAC = r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}"
 # The second digit is even for one network card, odd for a group of them.
 _NIC = r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}"
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-COLUMNS = {
-    "name": Column(
-        # The Bare Metal Operator refuses a UUID as a name (BareMetalHost webhook).
-        rf"(?!{_UUID}(?:,|$)){_LABEL}",
-        "a DNS label of at most 40 lower-case characters",
-        "tokyo-1-a-001",
-    ),
-    "pool": Column(_LABEL, "the name of a pool", "v100"),
-    "zone": Column(_LABEL, "the name of a zone", "a"),
-    "rack": Column(
-        r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
-        "a rack (letters, digits, - _ .)",
-        "a-03",
-    ),
-    "bmc": Column(
-        rf"{_IPV4}(?::{PORT.replace('(', '(?:')})?(?:(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)?",
-        "an IPv4 address, with a port and a Redfish path where they differ",
-        "10.24.0.11",
-    ),
-    "mac": Column(_NIC, "a MAC in lower case with colons", "52:54:00:00:00:0b"),
-    "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
-    "serial": Column(
-        r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number (letters, digits, - _ .)", "EX0000011"
-    ),
-}
 _HINTS = {
     "device_name": BY_PATH + DISK_ID,  # a kernel's name would be another disk after a reboot
     "hctl": HCTL,
@@ -137,21 +113,21 @@ _HINTS = {
     "(?:serial_number|wwn(?:_with_extension|_vendor_extension)?)": DISK_ID,
 }
 _HINT = "|".join(f"{name}=(?:{pattern})" for name, pattern in _HINTS.items())
-OPTIONAL_COLUMNS = {
-    "root_disk": Column(
-        rf"(?:(?:{_HINT})(?:;(?:{_HINT}))*)?",
-        "a hint of the host's root disk in place of its profile's, several with semicolons",
-        "serial_number=S6CKNE0T123456",
-    ),
-}
-"""Columns that a host list may have besides."""
+_PARTS = {"IPV4": _IPV4, "PORT": PORT.replace("(", "(?:"), "LABEL": _LABEL, "NIC": _NIC}
+_PARTS |= {"UUID": _UUID, "HINT": _HINT}
+
+
+def _columns(kind: str) -> dict[str, Column]:
+    """The columns of a kind in the table, with the parts of their patterns in place."""
+    found = {}
+    for name, row in read_table(__file__)[kind].items():
+        pattern = re.sub("<([A-Z0-9]+)>", lambda part: _PARTS[part[1]], row["pattern"])
+        found[name] = Column(pattern, row["meaning"], row["example"])
+    return found
+
+
+COLUMNS, OPTIONAL_COLUMNS, _FURTHER = map(_columns, ("columns", "optional", "further"))
 EVERY_COLUMN = COLUMNS | OPTIONAL_COLUMNS
-_FURTHER = {
-    r"mac_[a-z][a-z0-9]{0,14}": COLUMNS["mac"],
-    r"ip_[a-z][a-z0-9]{0,14}": COLUMNS["ip"],
-    "ip6": Column(r"[0-9a-f:]{2,39}", "an IPv6 address in small letters", "2001:db8::b"),
-}
-"""Columns that go with the site file's NICs and networks; a host without one has an empty cell."""
 _COUNTED = ("pool", "zone")
 
 

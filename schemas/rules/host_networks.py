@@ -24,21 +24,21 @@ def host_networks(site: Site) -> Iterator[Finding]:
         yield from _mtus(layout, at)
         for each in layout.attach:
             if each not in site.file.networks:
-                advice = _advice(each, site.file.networks, "networks")
-                yield say("network-unknown", (*at, "attach", each), each, advice)
+                place = (*at, "attach", each)
+                yield _unknown("network-unknown", place, each, site.file.networks, "networks")
 
 
 def pool_host_network(at: InPool) -> Iterator[Finding]:
     """A pool names a layout that the site has."""
     name, known = at.pool.host_network, at.site.file.host_networks
     if name is not None and name not in known:
-        advice = _advice(name, known, "host_networks")
-        yield say("layout-unknown", at.path("host_network"), name, advice)
+        yield _unknown("layout-unknown", at.path("host_network"), name, known, "host_networks")
 
 
-def _advice(name: str, known: Collection[str], where: str) -> str:
+def _unknown(row: str, place: Path, name: str, known: Collection[str], where: str) -> Finding:
     some = ", ".join(known) or "none"
-    return advise(name, known, f"write one of {some}, or add it to {where}")
+    advice = advise(name, known, f"write one of {some}, or add it to {where}")
+    return say(row, place, name, advice)
 
 
 def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:
@@ -54,8 +54,7 @@ def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:
         for index, nic in enumerate(bond.nics):
             place = (*at, "bonds", name, "nics", index)
             if nic not in layout.nics:
-                advice = _advice(nic, layout.nics, "nics")
-                yield say("bond-nic-unknown", place, nic, advice)
+                yield _unknown("bond-nic-unknown", place, nic, layout.nics, "nics")
             elif nic in owners:
                 yield say("bond-nic-taken", place, nic, owners[nic])
             owners[nic] = name
@@ -81,8 +80,7 @@ def _devices(layout: NicLayout, at: Path) -> Iterator[Finding]:
         kind = "mtu-link" if place[0] == "mtu" else "link"
         bond = next((name for name, each in layout.bonds.items() if link in each.nics), None)
         if link not in own:
-            advice = _advice(link, own, "nics or bonds")
-            yield say(f"{kind}-unknown", (*at, *place), link, advice)
+            yield _unknown(f"{kind}-unknown", (*at, *place), link, own, "nics or bonds")
         elif bond:
             better = device.replace(link, bond)
             yield say(f"{kind}-in-a-bond", (*at, *place), link, bond, better)
@@ -112,8 +110,7 @@ def further_networks(site: Site) -> Iterator[Finding]:
             yield say("network-name", at, name)
         for zone in network.zones:
             if zone not in zones:
-                advice = _advice(zone, zones, "zones")
-                yield say("zone-unknown", (*at, "zones", zone), zone, advice)
+                yield _unknown("zone-unknown", (*at, "zones", zone), zone, zones, "zones")
         yield from _gateways(site, name)
         starts = [each.partition("/")[0] for each in network.routes]
         for index, route in enumerate(network.routes):
