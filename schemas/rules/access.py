@@ -9,12 +9,10 @@ from schemas.rules.texts import say
 
 
 def people(site: Site) -> Iterator[Finding]:
-    """No list names somebody twice; where issuers are given, each name has the prefix of one."""
+    """Where issuers are given, each name has the prefix of one."""
     prefixes = tuple(each.prefix for each in site.file.cluster.authentication)
     for place, names in _lists(site):
         for index, name in enumerate(names):
-            if name in names[:index]:
-                yield say("access-name-twice", (*place, index), name)
             if prefixes and not name.startswith(prefixes):
                 yield say("access-name-without-issuer", (*place, index), name, prefixes)
 

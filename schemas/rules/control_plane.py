@@ -63,18 +63,13 @@ def _unknown(place: Path, known: list[str], sure: bool) -> Finding:
 
 
 def issuers(site: Site) -> Iterator[Finding]:
-    """Issuers and their prefixes are told apart."""
-    given = site.file.cluster.authentication
-    for index, issuer in enumerate(given):
+    """Issuers have an address of TLS and a prefix of their own."""
+    for index, issuer in enumerate(site.file.cluster.authentication):
         place: Path = ("cluster", "authentication", index)
         if not issuer.url.startswith("https://"):
             yield say("issuer-without-https", (*place, "url"))
         if issuer.prefix == RESERVED:
             yield say("issuer-prefix-reserved", (*place, "prefix"), RESERVED)
-        for field in ("url", "prefix"):
-            value = getattr(issuer, field)
-            if value in [getattr(each, field) for each in given[:index]]:
-                yield say("issuer-twice", (*place, field), field, value)
 
 
 def encryption(given: Encryption) -> Iterator[Finding]:

@@ -63,7 +63,8 @@ def extra_objects(site: Site) -> Iterator[Finding]:
             yield from brought_faults(file)
             for item in _items(file):
                 group = str(item.body["apiVersion"]).rpartition("/")[0]
-                kinds, read = kinds | _defined(item.body), True
+                kind, domain = _definition(item.body)
+                kinds, read = kinds | {kind, f"{kind}.{domain}"}, True
                 yield from _reach(site, entry, item, group)
         for number, rule in enumerate(entry.rules if read else ()):
             if rule.kind not in kinds:
@@ -71,13 +72,13 @@ def extra_objects(site: Site) -> Iterator[Finding]:
                 yield say("extra-rule-of-other-kind", at, entry, rule)
 
 
-def _defined(body: Json) -> set[str]:
-    """The kind that a definition defines, without and with its group; of others none."""
+def _definition(body: Json) -> tuple[str, str]:
+    """The kind that a definition defines, and its group; empty of other objects."""
     spec = body.get("spec")
     if body["kind"] != "CustomResourceDefinition" or not isinstance(spec, dict):
-        return set()
+        return "", ""
     names = spec["names"] if isinstance(spec.get("names"), dict) else {}
-    return {str(names.get("kind")), f"{names.get('kind')}.{spec.get('group')}"}
+    return str(names.get("kind")), str(spec.get("group"))
 
 
 def _items(file: Brought) -> list[_Item]:
@@ -108,8 +109,9 @@ def _taken(item: _Item) -> Iterator[Finding]:
         yield item.say("extra-hook", notes[HOOK])
     for key in _own_keys(item.body):
         yield item.say("extra-own-label", key)
-    if item.body["kind"] == "CustomResourceDefinition":
-        yield from _redefined(item.body, item)
+    kind, group = _definition(item.body)
+    if has_own_rules(group, kind):
+        yield item.say("extra-redefines", kind)
 
 
 def _own_keys(body: Json) -> Iterator[str]:
@@ -126,15 +128,6 @@ def _own_keys(body: Json) -> Iterator[str]:
                     if is_own(str(key)):
                         yield str(key)
             rest += value.values()
-
-
-def _redefined(body: Json, item: _Item) -> Iterator[Finding]:
-    spec = body["spec"] if isinstance(body.get("spec"), dict) else {}
-    names = spec.get("names")
-    kind = names.get("kind") if isinstance(names, dict) else None
-    group = spec.get("group")
-    if has_own_rules(str(group), str(kind)):
-        yield item.say("extra-redefines", kind)
 
 
 def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Finding]:

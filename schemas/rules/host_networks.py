@@ -42,10 +42,7 @@ def _unknown(row: str, place: Path, name: str, known: Collection[str], where: st
 
 
 def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:
-    """NICs stand once, and in one bond at most; bonds are counted from bond0."""
-    for index, nic in enumerate(layout.nics):
-        if nic in layout.nics[:index]:
-            yield say("nic-twice", (*at, "nics", index), nic)
+    """NICs are in one bond at most; bonds are counted from bond0."""
     free = [f"bond{n}" for n in range(len(layout.bonds)) if f"bond{n}" not in layout.bonds]
     for name in sorted(layout.bonds)[-1:] if free else ():
         yield say("bond-name", (*at, "bonds", name), free[0])

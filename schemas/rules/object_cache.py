@@ -148,15 +148,10 @@ def _prime(number: int, step: int) -> int:
 
 
 def buckets(cache: Cache) -> Iterator[Finding]:
-    """Each bucket has a name of its own, and somebody who may read it."""
-    seen = set()
+    """Each bucket has somebody who may read it."""
     for index, bucket in enumerate(cache.buckets):
-        place = (*_PLACE, "buckets", index)
-        if bucket.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "buckets", bucket.name, "join the two")
         if not bucket.public and not bucket.namespaces:
-            yield say("bucket-of-nobody", (*place, "namespaces"), bucket)
-        seen.add(bucket.name)
+            yield say("bucket-of-nobody", (*_PLACE, "buckets", index, "namespaces"), bucket)
 
 
 def bucket_namespaces(site: Site, cache: Cache) -> Iterator[Finding]:

@@ -47,13 +47,9 @@ def policy_files(site: Site) -> Iterator[Finding]:
 
 
 def cel_rules(site: Site) -> Iterator[Finding]:
-    """Rules as CEL have names of their own, and the API server can take them."""
-    seen: set[str] = set()
+    """The API server can take the rules as CEL."""
     for index, rule in enumerate(site.file.policies.cel):
         place = (*_PLACE, "cel", index)
-        if rule.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "rules", rule.name, "join the two with &&")
-        seen.add(rule.name)
         yield from _kinds(rule, place)
         fault = fault_of(rule.expression)
         if fault is not None:

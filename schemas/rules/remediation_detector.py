@@ -37,13 +37,6 @@ _MOST_STATES = 5000
 """States of an expression with its repeats written out, as far as grep is quick with it."""
 
 
-def disk_folders(detector: Detector) -> Iterator[Finding]:
-    """Each folder is looked at once."""
-    for index, disk in enumerate(detector.disks):
-        if disk in detector.disks[:index]:
-            yield say("listed-twice", (*_DETECTOR, "disks", index), disk)
-
-
 def cache_disks(site: Site, detector: Detector, cache: Cache) -> Iterator[Finding]:
     """The cache fills its disk by design: up to its buckets' shares."""
     disks = detector.disks

@@ -24,35 +24,28 @@ def teams_of(site: Site) -> list[tuple[Path, Team]]:
 
 
 def priorities(site: Site) -> Iterator[Finding]:
-    """Each PriorityClass has a name and a value of its own, and pods that name none have one
-    default."""
-    seen: dict[object, str] = {}
+    """Each PriorityClass has a value of its own, and pods that name none have one default."""
+    seen: dict[int, str] = {}
     default = ""
     for index, priority in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
         name = priority.name
-        if name in seen:
-            yield say("two-of-a-name", (*place, "name"), "PriorityClasses", name, "remove it")
         if name.startswith(_SYSTEM_PRIORITIES):
             yield say("priority-name-reserved", (*place, "name"), name, _SYSTEM_PRIORITIES)
         if priority.value in seen:
             yield say("priority-value-taken", (*place, "value"), priority, seen[priority.value])
         if priority.default and default:
             yield say("priority-second-default", (*place, "default"), priority, default)
-        seen |= {priority.value: priority.name, priority.name: priority.name}
+        seen[priority.value] = name
         default = default or (priority.name if priority.default else "")
 
 
 def team_names(site: Site) -> Iterator[Finding]:
-    """No two teams have one name, and none that of a queue which Volcano has by itself."""
-    seen = set()
+    """No team has the name of a queue which Volcano has by itself."""
     kinds = {backend.kind for backend in site.scheduling.backends}
     for place, team in teams_of(site):
         if team.name in _VOLCANOS_QUEUES and BackendKind.VOLCANO in kinds:
             yield say("team-name-of-queue", (*place, "name"), team)
-        if team.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "teams", team.name, "join the two")
-        seen.add(team.name)
 
 
 def team_priorities(site: Site) -> Iterator[Finding]:

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.texts import SCHEMAS, TABLES, rows
+from schemas.rules import once
 from schemas.rules.texts import say
 
 ROWS = rows()
@@ -30,6 +32,7 @@ def _nodes() -> tuple[ast.AST, ...]:
 
 def _names() -> Iterator[str]:
     """Patterns of the texts in modules: those that are rows' names, and those they are made of."""
+    yield from (each["row"] for each in read_table(once.__file__)["list"])
     for node in _nodes():
         if isinstance(node, ast.JoinedStr):
             parts = [each.value if isinstance(each, ast.Constant) else None for each in node.values]
