@@ -27,6 +27,7 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.region import BUNDLED
+from schemas.reading.paths import nodes
 from schemas.reading.wording import Node, schema_at
 from schemas.reading.yaml_reader import Document, Path
 
@@ -65,13 +66,8 @@ Schema = Callable[[], Node]
 
 def in_document(document: Document, schema: Schema) -> Iterator[tuple[Path, Literal]]:
     """Every value of a site file that looks like a secret, with its path."""
-    stack: list[tuple[Path, Any]] = [((), document.value)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack += (((*path, key), item) for key, item in value.items())
-        elif isinstance(value, list):
-            stack += (((*path, index), item) for index, item in enumerate(value))
+    for path, value in nodes(document.value):
+        if isinstance(value, list):
             yield from (((*path, i), _by_name(path, flag)) for i, flag in _arguments(value))
         found = _value(path, value, schema)
         if found is not None:
@@ -189,18 +185,13 @@ def in_manifests(text: str) -> tuple[Placed, ...]:
 
 def _secret_value_names(item: Mapping[str, Any]) -> Iterator[str]:
     """The names of an object's values that are secrets by their names."""
-    stack: list[tuple[Any, bool]] = [(item, False)]
-    while stack:
-        value, data = stack.pop()
+    for _, value in nodes(item):
         if isinstance(value, dict):
-            inside = data or item["kind"] == "ConfigMap"
-            stack += ((each, inside) for each in value.values())
             pairs = [*value.items(), (value.get("name"), value.get("value"))]
             yield from (name for name, given in pairs if _is_literal(name, given))
         elif isinstance(value, list):
-            stack += ((each, data) for each in value)
             yield from (flag for _, flag in _arguments(value))
-        elif isinstance(value, str) and data:
+        elif isinstance(value, str) and item["kind"] == "ConfigMap":
             yield from secret_names(value)
 
 

@@ -25,10 +25,17 @@ def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:
         yield from (each for each in fields.items() if step in ("*", each[0]))
 
 
+def nodes(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Plain data and all that is in it, each with its path below ``at``."""
+    rest = [(at, value)]
+    while rest:
+        at, value = rest.pop()
+        yield at, value
+        if isinstance(value, dict | list):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            rest += [((*at, key), each) for key, each in items][::-1]
+
+
 def leaves(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
     """Everything in plain data that is neither a map nor a list, with its path below ``at``."""
-    if isinstance(value, dict | list):
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from leaves(each, (*at, key))
-    else:
-        yield at, value
+    return (each for each in nodes(value, at) if not isinstance(each[1], dict | list))

@@ -19,7 +19,7 @@ from schemas.model.nearest import nearest
 from schemas.model.own_components import missing
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
-from schemas.model.texts import words
+from schemas.model.texts import Words, words
 from schemas.reading import literal_secrets, wording
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes
@@ -32,7 +32,6 @@ TODO = "TODO"
 """Start of a value that only a person knows and that is still to be written."""
 MAX_PROBLEMS = 500
 """More than a person reads at once; it also bounds the time that a hostile file can take."""
-_CODES = {code.value: code for code in Code}
 
 
 class _Marked(NamedTuple):
@@ -184,35 +183,29 @@ def _problem(
     node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
     if path and isinstance(path[-1], int) and "description" in around:
         node = {"description": around["description"], **node}  # a list says what its items are
-    if (
-        literal_secrets.refers(path)
-        and not fault.key
-        and isinstance(fault.value, str | int | float)
-    ):
-        code, message, fix = Code.INVALID_VALUE, *wording.not_shown(node)
+    plain = isinstance(fault.value, str | int | float)
+    if literal_secrets.refers(path) and plain and not fault.key:
+        said = wording.not_shown(node)
     elif "fix" in fault.context:
-        code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
+        said = Words(Code(kind), fault.context["message"], fault.context["fix"])
     elif kind == "extra_forbidden":
         return _unknown_field(document, path, schema, meant)
     elif kind == "missing":
         said = words("field-missing", path[-1], wording.belongs(node))
         return place(document, path[:-1], *said)
     elif kind in wording.TYPES:
-        code = Code.WRONG_TYPE
         required = path[-1:] == () or path[-1] in around.get("required", (path[-1],))
-        message, fix = wording.wrong_type(kind, fault.value, node, required=required)
+        said = wording.wrong_type(kind, fault.value, node, required=required)
     elif kind in ("enum", "literal_error"):
-        code = Code.INVALID_VALUE
-        message, fix = wording.not_allowed(fault.value, node)
+        said = wording.not_allowed(fault.value, node)
     elif kind == "string_pattern_mismatch":
-        code = Code.INVALID_VALUE
-        message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
-        if "IPv4" in message and is_ipv6(fault.value):
+        said = wording.misfit(fault.value, fault.context["pattern"], node)
+        if "IPv4" in said.message and is_ipv6(fault.value):
+            fix = said.fix
             return place(document, path, *words("ipv4-alone", wording.show(fault.value), fix))
     else:
-        code = Code.OUT_OF_BOUNDS
-        message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
-    return place(document, path, code, message, fix, key=fault.key)
+        said = wording.out_of_bounds(kind, fault.context, fault.value, node)
+    return place(document, path, *said, key=fault.key)
 
 
 def _sections_with(name: str, place: Path, schema: dict[str, Any]) -> list[str]:

@@ -16,6 +16,7 @@ from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.model import accelerators, addresses, object_cache, primitives, sizes, ssh_key
 from schemas.model.nearest import nearest
+from schemas.model.texts import Words, words
 from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]
@@ -104,21 +105,20 @@ def _what(node: Node) -> str:
     return form(str(node.get("pattern", ""))) or "text"
 
 
-def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[str, str]:
+def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> Words:
     """The fault of a value of another type, and what to write."""
     wanted = TYPES[kind]
     if value is None:
-        message = f"nothing is written here, where {wanted} belongs"
-        return message, f"write {belongs(node)}" + ("" if required else ", or remove the field")
+        end = "" if required else ", or remove the field"
+        return words("value-missing", wanted, belongs(node), end)
     if isinstance(value, float):
         # It is shown as the number that it is, which may not be how it was written: 1.10 is 1.1.
-        message = f"a number with a fraction is not {wanted}"
-        return message, _conversion(wanted, value, node) or f"write {belongs(node)}"
-    quoted = isinstance(value, str) and wanted != "text"
-    message = f"the text {show(value)} is not {wanted}" if quoted else (
-        f"{show(value)} is not {wanted}"
-    )  # fmt: skip
-    return message, _conversion(wanted, value, node) or f"write {belongs(node)}"
+        shown = "a number with a fraction"
+    else:
+        quoted = isinstance(value, str) and wanted != "text"
+        shown = f"the text {show(value)}" if quoted else show(value)
+    fix = _conversion(wanted, value, node) or f"write {belongs(node)}"
+    return words("value-of-other-type", shown, wanted, fix)
 
 
 def _conversion(wanted: str, value: Any, node: Node) -> str:
@@ -136,41 +136,41 @@ def _conversion(wanted: str, value: Any, node: Node) -> str:
     return ""
 
 
-def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> tuple[str, str]:
+def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> Words:
     """The fault of a value beyond its bounds, and what to write. KeyError: no such kind."""
-    name, words = _TABLE["bounds"][kind]
+    name, said = _TABLE["bounds"][kind]
     count = len(value) if isinstance(value, str | list) else 0
     unit = "character" if isinstance(value, str) else "item"
-    message = words.format(shown=show(value), bound=context[name], count=_count(count, unit))
+    message = said.format(shown=show(value), bound=context[name], count=_count(count, unit))
     if name not in ("min_length", "max_length"):
-        return message, f"write {belongs(node)}"
+        return words("value-out-of-bounds", message, belongs(node))
     limit = f"{'at least' if name == 'min_length' else 'at most'} {_count(context[name], unit)}"
-    return message, f"write {limit}: {description(node) or belongs(node)}"
+    what = f"{limit}: {description(node) or belongs(node)}"
+    return words("value-out-of-bounds", message, what)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
+def misfit(value: Any, pattern: str, node: Node) -> Words:
     """The fault of a text that does not fit its pattern, and what to write."""
     what = form(pattern)
-    message = f"{show(value) or 'an empty text'} is not {what or 'what belongs here'}"
-    fitting = tidy(value, pattern) if isinstance(value, str) else None
-    return message, f"write {fitting or belongs(node, what)}"
+    better = (tidy(value, pattern) if isinstance(value, str) else None) or belongs(node, what)
+    return words("value-unfit", show(value) or "an empty text", what or "what belongs here", better)
 
 
-def not_shown(node: Node) -> tuple[str, str]:
+def not_shown(node: Node) -> Words:
     """The fault of a value that may be a secret, without the value, and what to write."""
     what = form(str(node.get("pattern", ""))) or "what belongs here"
-    return f"this is not {what}; it is not shown, as it may be a secret", f"write {belongs(node)}"
+    return words("value-not-shown", what, belongs(node))
 
 
-def not_allowed(value: Any, node: Node) -> tuple[str, str]:
+def not_allowed(value: Any, node: Node) -> Words:
     """The fault of a value that is none of the allowed ones, and what to write."""
     allowed = [str(each) for each in node.get("enum", ())]
     near = nearest(value, allowed) if isinstance(value, str) else None
-    return f"{show(value)} is not allowed here", f"write {near or belongs(node)}"
+    return words("value-not-allowed", show(value), near or belongs(node))
 
 
 @functools.cache

@@ -17,6 +17,6 @@ def once(site: Site) -> Iterator[Finding]:
         seen = set()
         for place, value in each_at(site.file, *each["at"]):
             item = max(at for at, step in enumerate(place) if isinstance(step, int))
-            if (place[:item], place[item + 1 :], value) in seen:
+            if (place[: each.get("within", item)], value) in seen:
                 yield say(each["row"], place, *(text.format(value) for text in each["values"]))
-            seen.add((place[:item], place[item + 1 :], value))
+            seen.add((place[: each.get("within", item)], value))

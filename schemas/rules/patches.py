@@ -13,16 +13,14 @@ from schemas.reading.paths import leaves
 from schemas.rules.finding import Finding
 from schemas.rules.host_settings import MARKS, file_owner
 from schemas.rules.texts import say
-from schemas.rules.until import end_of
 
 LONGEST = 20_000
 """Characters of a value as JSON; longer texts are files (host_settings.files)."""
 
 
 def patches(site: Site) -> Iterator[Finding]:
-    """Each patch ends, and its values fit their operations, hold no secret and mark no template."""
+    """The values of patches fit their operations, hold no secret and mark no template."""
     for number, patch in enumerate(getattr(site.file, "patches", ())):
-        yield from end_of(patch.until, ("patches", number, "until"))
         for index, operation in enumerate(patch.operations):
             at = ("patches", number, "operations", index)
             if (operation.value is None) is not (operation.op == "remove"):

@@ -17,7 +17,6 @@ from schemas.facts.site import Site
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import say
-from schemas.rules.until import end_of
 
 _PLACE: Path = ("policies",)
 _KIND = re.compile(
@@ -107,11 +106,10 @@ def fault_of(expression: str) -> tuple[str, str] | None:
 
 
 def exceptions(site: Site) -> Iterator[Finding]:
-    """Each exception is there once, and ends within two years."""
+    """Each exception is there once."""
     seen: set[tuple[str, str]] = set()
     for index, each in enumerate(site.file.policies.exceptions):
         place = (*_PLACE, "exceptions", index)
         if (each.rule, each.object) in seen:
             yield say("exception-twice", (*place, "object"), each.object[:60], each)
         seen.add((each.rule, each.object))
-        yield from end_of(each.until, (*place, "until"))
