@@ -67,17 +67,8 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int | list[str]]:
         """The problem as plain data for ``--format json``; ``also`` where there is any."""
-        found: dict[str, str | int | list[str]] = {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "code": self.code.value,
-            "path": self.path,
-            "value": self.value,
-            "message": self.message,
-            "why": self.why,
-            "fix": self.fix,
-        }
+        names = ("file", "line", "column", "code", "path", "value", "message", "why", "fix")
+        found = {name: getattr(self, name) for name in names} | {"code": self.code.value}
         return {**found, "also": list(self.also)} if self.also else found
 
 

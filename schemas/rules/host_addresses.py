@@ -17,7 +17,8 @@ from schemas.model.addresses import AnyAddress, AnyNetwork
 from schemas.model.hardware import Bmc, BmcProtocol
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
-from schemas.rules.finding import Finding, HostCell, Path
+from schemas.reading.paths import each_at
+from schemas.rules.finding import Finding, HostCell
 from schemas.rules.networks import parse_network
 from schemas.rules.texts import advise, say
 
@@ -98,18 +99,16 @@ def _is_ipv6(text: str) -> bool:
         return False
 
 
+_SECOND_FAMILY = ("cluster.pods6", "cluster.services6", "zones.*.network6", "zones.*.gateway6")
+
+
 def second_family(site: Site) -> Iterator[Finding]:
     """Hosts, pods and Services have both families, or none has the second; its gateways answer."""
-    zones, cluster = site.file.zones, site.file.cluster
-    told: dict[Path, str | None] = {("cluster", "pods6"): cluster.pods6}
-    told[("cluster", "services6")] = cluster.services6
-    for index, zone in enumerate(zones):
-        told[("zones", index, "network6")] = zone.network6
-        told[("zones", index, "gateway6")] = zone.gateway6
-    missing = [place for place, value in told.items() if value is None]
+    told = [*each_at(site.file, *_SECOND_FAMILY)]
+    missing = [place for place, value in told if value is None]
     for place in missing if len(missing) < len(told) else ():
         yield say("family-missing", place[:-1], place[-1])
-    for index, zone in enumerate(zones):
+    for index, zone in enumerate(site.file.zones):
         if zone.network6 and zone.gateway6:
             gateway, network = ip_address(zone.gateway6), ip_network(zone.network6)
             if gateway not in network and not gateway.is_link_local:
