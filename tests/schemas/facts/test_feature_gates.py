@@ -223,7 +223,7 @@ def test_volcano_serves_models_whose_plugin_makes_what_pods_ask_for(
     volcano: Json = {"name": "volcano", "kind": "volcano", "pools": [pool]}
     of = served_by(site({**SETTINGS, "model_by": model_by}), volcano)
     assert [each.code for each in judge(accelerators_requests.volcano, of)] == [
-        Code.ACCELERATOR_UNSERVED
+        Code("accelerator-unserved")
     ] * refused
 
 

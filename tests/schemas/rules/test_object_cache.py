@@ -116,7 +116,7 @@ def test_the_least_quota_that_is_advised_leaves_each_server_64_mebibytes(hosts: 
     if hosts > 16:  # 1 GiB is 64 MiB for each of 16
         (finding,) = judge(rules.sizes, better)
         assert "no larger object" in finding.message
-        assert finding.code is Code.OUT_OF_BOUNDS
+        assert finding.code is Code("out-of-bounds")
         better = with_quota(advised(finding))
     assert list(judge(rules.sizes, better)) == []
     (told,) = json.loads(bucket_text(better, cache_of(better)))["Bucket"]
@@ -133,7 +133,7 @@ def test_a_pool_of_unknown_disks_may_be_left_out() -> None:
     profile = SITE.hardware["cpu-1u"].model_copy(update={"data_nvme_gb": None})
     site = replace(SITE, hardware={**SITE.hardware, "cpu-1u": profile})
     (finding,) = judge(rules.capacity, site)  # control and cpu have one profile
-    assert (finding.code, finding.place) == (Code.CACHE_CAPACITY, ("pools", 0, "hardware"))
+    assert (finding.code, finding.place) == (Code("cache-capacity"), ("pools", 0, "hardware"))
     assert list(judge(rules.capacity, with_cache(site, pools=["v100"]))) == []
 
 
@@ -187,7 +187,7 @@ def test_a_bucket_may_be_for_the_caches_own_namespace_and_for_any_where_there_ar
         ]
 
     assert found(SITE, cache_of(SITE).namespace) == []
-    assert found(SITE, "unheard-of") == [Code.CACHE_NAMESPACE]
+    assert found(SITE, "unheard-of") == [Code("cache-namespace")]
     assert found(with_file(SITE, scheduling=None), "unheard-of") == []
 
 
@@ -219,7 +219,7 @@ def test_dns_finds_as_many_servers_as_one_answer_holds() -> None:
         return [each.code for each in judge(object_cache_endpoints.discovery, site)]
 
     assert found(object_cache_endpoints.MOST_BY_DNS) == []
-    assert found(object_cache_endpoints.MOST_BY_DNS + 1) == [Code.CACHE_UNREACHABLE]
+    assert found(object_cache_endpoints.MOST_BY_DNS + 1) == [Code("cache-unreachable")]
 
 
 @pytest.mark.parametrize("hosts", [1, 400, 5000])
@@ -238,7 +238,7 @@ def test_the_list_of_servers_is_judged_by_its_size(hosts: int) -> None:
 def test_a_list_of_servers_beyond_a_config_map_is_refused() -> None:
     assert list(judge(object_cache_endpoints.discovery, with_hosts(5000))) == []
     (finding,) = judge(object_cache_endpoints.discovery, with_hosts(8000))
-    assert finding.code is Code.OUT_OF_BOUNDS
+    assert finding.code is Code("out-of-bounds")
 
 
 def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
@@ -248,7 +248,7 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
         return with_cache(buckets=buckets)
 
     (finding,) = judge(object_cache_endpoints.bucket_file, site(700))
-    assert finding.code is Code.OUT_OF_BOUNDS
+    assert finding.code is Code("out-of-bounds")
     fitting = site(550)
     assert list(judge(object_cache_endpoints.bucket_file, fitting)) == []
     assert len(bucket_text(fitting, cache_of(fitting))) <= object_cache_endpoints.LARGEST_CONFIG_MAP
@@ -261,7 +261,7 @@ def test_a_release_without_envoy_needs_an_image() -> None:
     images = {name: each for name, each in SITE.release.images.items() if name != "envoy"}
     site = replace(SITE, release=SITE.release.model_copy(update={"images": images}))
     (finding,) = judge(object_cache_server.proxy_image, site)
-    assert finding.code is Code.IMAGE_UNKNOWN
+    assert finding.code is Code("image-unknown")
     own = cache_of(site).envoy.model_copy(update={"image": SITE.release.images["envoy"]})
     assert list(judge(object_cache_server.proxy_image, with_cache(site, envoy=own))) == []
 
@@ -273,9 +273,9 @@ def test_ports_of_a_control_plane_are_free_elsewhere() -> None:
         return [each.code for each in judge(object_cache_server.server_port, site)]
 
     for port in (2379, SITE.file.cluster.port):
-        assert found(port, None) == [Code.RESERVED_NAME]
+        assert found(port, None) == [Code("reserved-name")]
         assert found(port, ["v100"]) == []
-    assert found(10250, ["v100"]) == [Code.RESERVED_NAME]
+    assert found(10250, ["v100"]) == [Code("reserved-name")]
 
 
 def test_ports_that_are_kept_are_those_that_components_use() -> None:

@@ -148,7 +148,7 @@ def test_names_of_healers_are_told_apart_with_those_of_pools() -> None:
 def test_an_empty_list_of_faults_is_told_once() -> None:
     site = with_healer(faults=[])
     rules = (remediation.remediator_faults, remediation.repairable_faults, remediation.one_healer)
-    assert [each.code for rule in rules for each in rule(site)] == [Code.HEALER_EMPTY]
+    assert [each.code for rule in rules for each in rule(site)] == [Code("healer-empty")]
 
 
 def test_the_usual_faults_fit_hosts_without_accelerators() -> None:
@@ -158,7 +158,9 @@ def test_the_usual_faults_fit_hosts_without_accelerators() -> None:
 
 def test_nothing_is_said_of_hosts_that_are_not_known() -> None:
     site = with_healer(pools=["cpu"], faults=["accelerator-missing"])
-    assert [each.code for each in remediation.repairable_faults(site)] == [Code.HEALER_MEANINGLESS]
+    assert [each.code for each in remediation.repairable_faults(site)] == [
+        Code("healer-meaningless")
+    ]
     assert list(remediation.repairable_faults(with_pool(site, "cpu", hardware="unknown"))) == []
     faults = ["kernel-deadlock", "accelerator-missing"]
     assert len(list(remediation.repairable_faults(with_healer(pools=["cpu"], faults=faults)))) == 1
@@ -557,5 +559,5 @@ def test_the_faults_of_accelerators_are_those_with_a_need() -> None:
     for fault in missing:
         judged = with_healer(pools=["cpu"], faults=[fault.value])
         assert [each.code for each in remediation.repairable_faults(judged)] == [
-            Code.HEALER_MEANINGLESS
+            Code("healer-meaningless")
         ]
