@@ -16,9 +16,10 @@ from components.trace import Carriers, carriers
 from foresite.command import FOUND, OK, UsageError, count, repository, show, show_text
 from foresite.commands.check import show_problems
 from schemas.kubernetes.masking import shorten
-from schemas.load import catalogue_of, load_site
+from schemas.load import load_site
 from schemas.model.patches import Patch
 from schemas.model.primitives import Model
+from schemas.reading.catalogue import catalogue_of
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
 SHOWN = 12
