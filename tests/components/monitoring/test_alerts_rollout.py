@@ -19,6 +19,10 @@ from tests.kit.monitoring_worlds import KSM, k, s
 MINUTES = 200
 WAVE = 60
 """Minutes from one pair of machines to the next."""
+CONDITIONS = (
+    "AcceleratorMissing", "BoardTooHot", "DiskFull", "KernelDeadlock", "ReadonlyFilesystem",
+)  # fmt: skip
+"""What tsukuba-1's detectors report; BoardTooHot is a check of its own."""
 RESTARTED = (100, 101)
 """When kube-state-metrics is gone."""
 At = Callable[[int], float | None]
@@ -54,7 +58,7 @@ class Machine:
         yield k("kube_node_created", **own), self._created
         ready = k("kube_node_status_condition", **own, condition="Ready", status="true")
         yield ready, self._ready
-        for name in ("AcceleratorMissing", "DiskFull", "ReadonlyFilesystem", "KernelDeadlock"):
+        for name in CONDITIONS:
             for status in ("true", "false", "unknown"):
                 series = k("kube_node_status_condition", **own, condition=name, status=status)
                 yield series, self.known(float(status == "false"), after=8)
