@@ -18,7 +18,7 @@ import pytest
 from foresite.arguments import parser
 from foresite.cli import main
 from foresite.command import FAILED, OK, visible
-from tests.kit.repository import ROOT, copy_sites
+from tests.kit.repository import FLEET, ROOT, copy_sites
 
 SAID: dict[str, Any] = tomllib.loads((ROOT / "foresite" / "commands.toml").read_text("utf-8"))
 COMMANDS = [name for name in SAID if name != "shared"]
@@ -119,7 +119,7 @@ def test_a_misspelt_word_is_answered_with_what_was_meant(
 
 
 def test_the_root_may_stand_behind_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "lab-1", "--root", str(ROOT)]) == OK
+    assert main(["check", "lab-1", "--root", str(FLEET)]) == OK
     assert "1 site checked" in capsys.readouterr().out
 
 

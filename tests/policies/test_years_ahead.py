@@ -15,7 +15,7 @@ from policies.own import OwnRules
 from policies.pack.analyzer import Analyzer
 from policies.rules import RULES
 from tests.golden import objects
-from tests.kit.repository import ROOT, all_sites
+from tests.kit.repository import FLEET, all_sites
 from tests.policies.test_pack_parts import request
 
 YEAR_2040 = datetime.datetime(2040, 6, 1, tzinfo=datetime.UTC)
@@ -38,13 +38,13 @@ def test_no_exception_of_ours_has_an_end() -> None:
 
 @pytest.mark.usefixtures("day")
 def test_check_finds_nothing_in_the_example_sites(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["--root", str(ROOT), "check"])
+    code = main(["--root", str(FLEET), "check"])
     assert code == 0, capsys.readouterr().out
 
 
 def rendered(folder: Path) -> dict[str, bytes]:
     """The files that render writes for every example site."""
-    assert main(["--root", str(ROOT), "render", "--out", str(folder)]) == 0
+    assert main(["--root", str(FLEET), "render", "--out", str(folder)]) == 0
     return {
         str(each.relative_to(folder)): each.read_bytes()
         for each in sorted(folder.rglob("*"))
