@@ -89,7 +89,7 @@ test: .venv/.ready ## All tests, with what they need; of the long proofs a share
 	@$(PYTHON) -m tests.kit.go_programs
 	@status=0; \
 	$(MAKE) --no-print-directory --jobs=2 --keep-going --output-sync real cache-server node-repair || status=$$?; \
-	$(PYTHON) -m bench.proof show; exit $$status
+	$(PYTHON) -m tests.measure.proof show; exit $$status
 
 real: .venv/.ready ## The tests that need a real part of another project, side by side
 	@$(call tests,real,--proof=$(PROOF) -n $(WORKERS) --dist loadfile -m "$(REAL) or proof" $(REAL_FILES),-n 0)
@@ -102,10 +102,10 @@ node-repair: .venv/.ready ## The tests of the repair programs alone
 
 proof: .venv/.ready ## All tests with every long proof, and mutations; hours
 	@$(MAKE) --no-print-directory test PROOF=all
-	@$(PYTHON) -m bench.studies.mutations
+	@$(PYTHON) -m tests.measure.mutations
 
 record: .venv/.ready ## Add what the last make test took to docs/proof.md and to the shares of proofs
-	@$(PYTHON) -m bench.proof record
+	@$(PYTHON) -m tests.measure.proof record
 	@$(PYTHON) -m tests.kit.proof_shares
 
 images: ## Build the images that sites need, for amd64 and arm64; REGISTRY, VERSION

@@ -1,4 +1,4 @@
-"""What benchmarks write: figures and tables, and pages of docs/ between markers of theirs."""
+"""What benchmarks write: figures and tables."""
 
 import json
 from collections.abc import Mapping
@@ -15,18 +15,3 @@ def write_results(file: Path, figures: Mapping[str, object], text: str) -> None:
     file.with_suffix(".json").write_text(json.dumps(whole, indent=2) + "\n", encoding="utf-8")
     file.with_suffix(".md").write_text(f"{text}\n", encoding="utf-8")
     print(f"{machine.description()}\n\n{text}")
-
-
-def replace_parts(bench: str, page: str, parts: Mapping[str, str]) -> str:
-    """``page`` with new text between the markers of each part of a benchmark.
-
-    Raises ValueError where the page lacks one.
-    """
-    for name, text in parts.items():
-        start, end = f"<!-- bench.{bench} {name} -->\n", f"<!-- end of {name} -->"
-        head, _, rest = page.partition(start)
-        _, _, tail = rest.partition(end)
-        if not tail:
-            raise ValueError(f"the page has no markers of {name}")
-        page = f"{head}{start}\n{text}\n\n{end}{tail}"
-    return page

@@ -56,6 +56,11 @@ def few(things: Sequence[object], shown: int) -> str:
     return ", ".join(map(str, things[:shown])) + more
 
 
+def count(number: int, noun: str, many: str = "") -> str:
+    """A number of things for a person: ``1 policy``, ``2 policies``."""
+    return f"{number} {noun if number == 1 else many or f'{noun}s'}"
+
+
 def no_site(root: Path) -> str:
     """The complaint where a command has no site to work on."""
     return f"there is no site in {root / 'sites'}; write one: foresite new SITE --like lab-1"

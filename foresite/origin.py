@@ -23,8 +23,9 @@ from policies import Object
 from schemas.facts.brought import OWN
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
-from schemas.load import Loaded, catalogue_of
+from schemas.load import Loaded
 from schemas.model.primitives import Model
+from schemas.reading.catalogue import catalogue_of
 from schemas.reading.typed_document import readable, value_at
 from schemas.resolve import Meaning, UnknownPathError, resolve
 

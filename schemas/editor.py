@@ -8,28 +8,23 @@ models look to an editor, and nothing of what is valid: schemas/model/site_file.
 Exit codes: 0 written or up to date, 1 a file differs, 2 wrong usage.
 """
 
-import ast
 import functools
-import inspect
-import itertools
 import json
 import re
 import sys
-import textwrap
-from enum import Enum
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from pydantic import TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
+from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
-from schemas.load import hardware_catalogue, load_release, release_names
 from schemas.model.addresses import HttpUrl
-from schemas.model.primitives import DnsLabel, Network
+from schemas.model.primitives import DnsLabel, Network, docs_below
 from schemas.model.region import BUNDLED, KEYS, RegionFile
 from schemas.model.site_file import SiteFile
-from schemas.reading.wording import pattern_of
+from schemas.reading.catalogue import hardware_catalogue, load_release, release_names
+from schemas.reading.wording import Generator, pattern_of
 
 FILE = Path(__file__).parent / "site.schema.json"
 REGION_FILE = FILE.with_name("region.schema.json")
@@ -89,33 +84,17 @@ def main(arguments: list[str]) -> int:
     return int(differ and bool(arguments))
 
 
-class _Generator(GenerateJsonSchema):
-    """pydantic's generator, with what it would leave out."""
-
-    def chain_schema(self, schema: core_schema.ChainSchema) -> JsonSchemaValue:
-        """The schema of a primitive whose pattern comes after its validator: all that is asked."""
-        steps = [self.generate_inner(step) for step in schema["steps"]]
-        return {word: value for step in steps for word, value in step.items()}
+class _Generator(Generator):
+    """The generator of schemas, with texts of enums."""
 
     def enum_schema(self, schema: core_schema.EnumSchema) -> JsonSchemaValue:
         """The schema of an enum; ``enumDescriptions`` is what editors show for each value."""
         node = super().enum_schema(schema)
-        texts = _member_texts(schema["cls"])
+        texts = docs_below(schema["cls"])
         if texts:
-            node["enumDescriptions"] = [texts.get(member.name, "") for member in schema["members"]]
+            shown = [_plain(texts.get(member.name, "")) for member in schema["members"]]
+            node["enumDescriptions"] = shown
         return node
-
-
-def _member_texts(enum: type[Enum]) -> dict[str, str]:
-    """The docstring below each member of an enum, by the member's name."""
-    tree = ast.parse(textwrap.dedent(inspect.getsource(enum))).body[0]
-    return {
-        target.id: _plain(below.value.value)
-        for member, below in itertools.pairwise(cast("ast.ClassDef", tree).body)
-        if isinstance(member, ast.Assign) and isinstance(target := member.targets[0], ast.Name)
-        if isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
-        if isinstance(below.value.value, str)
-    }
 
 
 def _node(name: str, raw: Node, models: dict[str, Node]) -> Node:
@@ -271,7 +250,7 @@ def _leave_to_region(root: Node) -> None:
 
 def _hardware(node: Node) -> Node:
     """The field that names a profile: one of the catalogue's, or a name that the site adds."""
-    profiles = hardware_catalogue().profiles
+    profiles = hardware_catalogue().entries
     catalogue = {
         "title": "from the catalogue",
         "enum": list(profiles),

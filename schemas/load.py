@@ -13,9 +13,10 @@ from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
-from schemas.model.problem import MAX_FINDINGS, Problem, first_problems
+from schemas.model.problem import MAX_FINDINGS, Problem, first_problems, problem_at, whole_file
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
+from schemas.model.texts import words
 from schemas.reading import regions
 from schemas.reading.catalogue import (
     Catalogues,
@@ -46,19 +47,8 @@ from schemas.rules import (
 from schemas.rules.accelerators import own_models
 from schemas.rules.files import site_texts
 from schemas.rules.identity import own_hardware, placeholders, site_name
+from schemas.rules.texts import advise, say
 from schemas.rules.versions import release_findings
-
-__all__ = [
-    "Loaded",
-    "catalogue_of",
-    "hardware_catalogue",
-    "load",
-    "load_release",
-    "load_site",
-    "release_names",
-    "site_names",
-]
-
 
 # Both states of a repository have most files alike. What is kept here is never changed.
 _yaml, _host_list = lru_cache(maxsize=4)(read_yaml), lru_cache(maxsize=4)(read_hosts)
@@ -130,11 +120,11 @@ def _read(root: Folder, name: str) -> _Files:
     document, hosts, hosts_data = None, HostList([], [], complete=False), b""
     data = read(folder, name + SITE_FILE)
     if isinstance(data, Refused):
-        fix = data.fix
         if data.code is Code.FILE_MISSING:
             there = f"{shown}.yml" if not isinstance(read(folder, f"{name}.yml"), Refused) else ""
-            fix = f"rename {there} to {shown}.yaml" if there else f"{fix}, or remove {hosts_file}"
-        problems = [_whole(file, data.code, data.message, fix)]
+            other = f"{data.fix}, or remove {hosts_file}"
+            data = data._replace(fix=f"rename {there} to {shown}.yaml" if there else other)
+        problems = [whole_file(file, *data)]
     else:
         document, found = _yaml(data, file)
         problems = [*found, *_literals(file, data)]
@@ -145,14 +135,12 @@ def _read(root: Folder, name: str) -> _Files:
         hosts, hosts_data = _host_list(raw, hosts_file), raw
         problems += [*hosts.problems, *_literals(hosts_file, raw)]
         if not hosts.hosts and not hosts.problems:
-            message, fix = "still to be written: the hosts", "add a line for each host"
-            problems.append(Problem(hosts_file, 2, 1, Code.TODO_LEFT, "", "", message, fix))
+            problems.append(problem_at(hosts_file, (2, 1), words("hosts-to-be-written")))
             hosts = hosts._replace(complete=False)
     elif raw.code is not Code.FILE_MISSING:
-        problems.append(_whole(hosts_file, *raw))
+        problems.append(whole_file(hosts_file, *raw))
     elif not isinstance(data, Refused):
-        fix = f"write it; it starts with the line {','.join(COLUMNS)}"
-        problems.append(_whole(hosts_file, Code.FILE_MISSING, "there is no host list", fix))
+        problems.append(whole_file(hosts_file, *words("hosts-missing", ",".join(COLUMNS))))
     return _Files(name, shown, document, hosts, hosts_data, problems)
 
 
@@ -162,15 +150,10 @@ def _footprint(files: _Files) -> Footprint:
 
 
 def _unknown(name: str, known: list[str]) -> Loaded:
-    near = nearest(name, known)
-    fix = f"write {near}" if near else f"known sites: {', '.join(known) or 'none'}"
-    said = shorten(name, 200)
-    problem = _whole(f"sites/{said}.yaml", Code.SITE_UNKNOWN, f"there is no site {said}", fix)
+    said, advice = shorten(name, 200), advise(name, known, f"known sites: {', '.join(known)}")
+    advice = advice if known else "known sites: none"
+    problem = whole_file(f"sites/{said}.yaml", *words("site-unknown", said, advice))
     return Loaded(name, None, (problem,), None)
-
-
-def _whole(file: str, code: Code, message: str, fix: str) -> Problem:
-    return Problem(file, 0, 0, code, "", "", message, fix)
 
 
 def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
@@ -187,8 +170,8 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
     site, holes = None, True
     if file is not None:
         findings += attempt(site_name(file, files.name), holes=bool(problems))
-        findings += attempt(own_hardware(file, hardware.profiles), holes=bool(problems))
-        findings += attempt(own_models(file, models.models), holes=bool(problems))
+        findings += attempt(own_hardware(file, hardware.entries), holes=bool(problems))
+        findings += attempt(own_models(file, models.entries), holes=bool(problems))
         problems += (*hardware.problems, *models.problems)
         site = _site(root, file, files, findings, problems)
         # A part that could not be had leaves a hole, as a value that is wrong does.
@@ -210,31 +193,19 @@ def _site(
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
     catalogue = catalogue_of(root)
-    hardware = _hardware(file, catalogue)
+    hardware = hardware_catalogue(catalogue).beside(getattr(file, "hardware", None))
+    settings: Any = getattr(file, "accelerators", None)
+    own = getattr(settings, "models", None if settings else {})
+    models = accelerator_catalogue(catalogue).beside(own)
     release: Any = Hole()
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
-    texts, models = dict(site_texts(root / "sites", file, findings)), _models(file, catalogue)
+    texts = dict(site_texts(root / "sites", file, findings))
     site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
     if not files.hosts.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site
-
-
-def _hardware(file: SiteFile, catalogue: Catalogues) -> Any:
-    """The profiles that a site can name; a hole where they are not all known."""
-    own: Any = getattr(file, "hardware", None)
-    shared = hardware_catalogue(catalogue)
-    return Hole() if own is None or shared.problems else {**shared.profiles, **own}
-
-
-def _models(file: SiteFile, catalogue: Catalogues) -> Any:
-    """The accelerator models that a site can use; a hole where they are not all known."""
-    shared = accelerator_catalogue(catalogue)
-    settings: Any = getattr(file, "accelerators", None)
-    own: Any = getattr(settings, "models", None if settings else {})
-    return Hole() if own is None or shared.problems else {**shared.models, **own}
 
 
 def _release(
@@ -246,21 +217,14 @@ def _release(
         names = release_names(catalogue)
         near = nearest(name, names)
         fix = f'write "{near}"' if near else f"write one of {', '.join(names) or 'none'}"
-        message = f"there is no release {shorten(name)}"
-        findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
+        findings.append(say("release-unknown", at, shorten(name), fix))
         return None
     problems += faults
     if release is not None and not faults:
         if release.release != name:
             file = catalogue_document(f"releases/{name}.yaml", (), catalogue)
-            message = f"{file.file if file else name} says release: {release.release}"
-            fix = "make the name in the file equal to the file's"
-            findings.append(Finding(Code.UNKNOWN_RELEASE, at, message, fix))
-        fix = "name a release whose parts go together, or correct the release"
-        findings += [
-            Finding(Code.VERSION_UNSUPPORTED, at, message, fix)
-            for message in release_findings(release)
-        ]
+            findings.append(say("release-of-other-name", at, file.file if file else name, release))
+        findings += (say("release-unfit", at, each) for each in release_findings(release))
     return release
 
 

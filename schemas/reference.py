@@ -8,29 +8,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.region import BUNDLED, KEYS, Bundles
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import EVERY_COLUMN
-from schemas.reading.typed_document import schema_at
+from schemas.reading.wording import schema_at
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PROBLEMS_TEXT = (
-    "Every problem has a code, a place (`file:line:column`), what is wrong, and what to write "
-    "instead. Why each hurts; hints do no harm, and nothing fails by them:"
-)
-SITE_FILE_TEXT = (
-    "`sites/<site>.yaml`, at most 64 KiB of YAML 1.2 without tags, anchors or directives. An "
-    "editor with a YAML language server completes and checks it ([editor.md](editor.md))."
-)
-REGION_TEXT = (
-    "`regions/<region>.yaml` says what the sites of a region have alike: these keys of a site file "
-    "and no other ones. A key that a site writes replaces the whole value ([regions](regions.md))."
-)
-HOST_LIST_TEXT = (
-    "`sites/<site>.hosts.csv`: a header, then a line a host, without quotes. Columns may stand in "
-    "any order."
-)
+_TEXTS = read_table(__file__)
 
 
 def pages() -> dict[str, str]:
@@ -45,7 +31,7 @@ def problems() -> str:
         [
             "# Problems",
             "",
-            PROBLEMS_TEXT,
+            _TEXTS["problems"],
             "",
             "| code | why |",
             "|---|---|",
@@ -60,7 +46,7 @@ def site_file() -> str:
     lines = [
         "# The site file",
         "",
-        SITE_FILE_TEXT,
+        _TEXTS["site_file"],
         "",
     ]
     schema = SiteFile.model_json_schema()
@@ -76,8 +62,8 @@ def site_file() -> str:
     bundles = Bundles.model_json_schema()
     keys += [f"| `bundles.{kind}` | {_about(bundles, (kind,))} |" for kind in BUNDLED]
     columns = [f"| `{name}` | {c.meaning} | `{c.example}` |" for name, c in EVERY_COLUMN.items()]
-    lines += ["# The region", "", REGION_TEXT, "", "| key | meaning |", "|---|---|", *keys, ""]
-    lines += ["# The host list", "", HOST_LIST_TEXT, "", "| column | value | example |"]
+    lines += ["# The region", "", _TEXTS["region"], "", "| key | meaning |", "|---|---|", *keys, ""]
+    lines += ["# The host list", "", _TEXTS["host_list"], "", "| column | value | example |"]
     return "\n".join([*lines, "|---|---|---|", *columns, ""])
 
 

@@ -128,8 +128,8 @@ def _site(parts: SiteParts) -> Site | None:
     release, _ = load_release(parts.release)
     if release is None:
         return None
-    hardware = {**hardware_catalogue().profiles, **parts.hardware}
-    models = accelerator_catalogue().models
+    hardware = {**hardware_catalogue().entries, **parts.hardware}
+    models = accelerator_catalogue().entries
     return Site(parts.site_file(), parts.hosts(), release, hardware, {}, models)
 
 

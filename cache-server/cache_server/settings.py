@@ -3,6 +3,7 @@
 import argparse
 import os
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ from cache_server.review import Api
 
 _ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _NEEDED = ("config", "data", "capacity")
+_FLAGS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["flags"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,33 +94,10 @@ def _wrong_files(config: Path | None, data: Path | None) -> list[str]:
 
 def _parser(environment: Mapping[str, str]) -> _Parser:
     parser = _Parser(prog="cache-server", description="Objects by bucket, on the disks of one node")
-
-    def flag(name: str, form: Callable[[str], Any], default: str | None, text: str) -> None:
+    for name, row in _FLAGS.items():
         variable = "CACHE_" + name.upper().replace("-", "_")
-        value = environment.get(variable, default)
-        parser.add_argument(f"--{name}", type=form, default=value, help=f"{text}; {variable}")
-
-    flag("config", Path, None, "file with the buckets; it is read again when it changes")
-    flag("data", Path, None, "folder for the objects, which must be there")
-    flag("capacity", _bytes, None, "space of all buckets, such as 3Ti; leave the disk 5 %%")
-    flag("audience", _audience, "cache", "audience that tokens must have")
-    flag("host", lambda text: text or None, "", "address to listen on; all if empty")
-    flag("port", _port, "8081", "TCP port to listen on; 0 is any")
-    flag("reload-seconds", _seconds, "5", "how often the configuration file is looked at")
-    flag("max-object-bytes", _bytes, "1Gi", "size of the largest object")
-    flag("max-uploads", _count, "64", "PUTs whose bodies are taken at a time")
-    flag("idle-seconds", _seconds, "30", "how long the body of a PUT may stand still")
-    flag("review-seconds", _seconds, "300", "how long an accepted token is not asked about again")
-    flag("refused-seconds", _seconds, "10", "how long a refused token is not asked about again")
-    flag("max-connections", _count, "16384", "connections at a time; more are closed at once")
-    flag("keepalive-seconds", _seconds, "75", "how long a connection may be without a request")
-    flag("head-seconds", _seconds, "10", "how long the head of a request may take to come")
-    flag("stall-seconds", _seconds, "60", "how long a client may take nothing of an answer")
-    flag("linger-seconds", _seconds, "2", "after SIGTERM: time to go on while /healthz fails")
-    flag("drain-seconds", _seconds, "60", "after that: time for requests under way")
-    flag("api-server", _url, "", "URL of the API server; default: the cluster that it runs in")
-    flag("api-ca", Path, str(_ACCOUNT / "ca.crt"), "certificate authority of the API server")
-    flag("api-token-file", Path, str(_ACCOUNT / "token"), "the server's own token")
+        value, text = environment.get(variable, row.get("default")), f"{row['text']}; {variable}"
+        parser.add_argument(f"--{name}", type=_FORMS[row["form"]], default=value, help=text)
     return parser
 
 
@@ -153,18 +132,24 @@ def _matching(pattern: str, what: str, make: Callable[[str], Any]) -> Callable[[
     return form
 
 
-_seconds = _matching(r"\d{1,6}(\.\d{1,3})?", "number of seconds", float)
-_count = _matching(r"[1-9]\d{0,4}", "number from 1 to 99999", int)
-_audience = _matching("[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", "audience", str)
-# Tokens go there, so nobody may read along; a server on this machine is one for tests.
-_url = _matching(
-    r"|https://[^/?#@\s]+/?|http://127\.0\.0\.1:\d+/?",
-    "https:// URL without a path",
-    lambda text: text.rstrip("/"),
-)
-
-
 def _port(text: str) -> int:
     if re.fullmatch(r"\d{1,5}", text) is None or int(text) > 65535:
         raise argparse.ArgumentTypeError(f"{text!r} is no TCP port")
     return int(text)
+
+
+_FORMS: Mapping[str, Callable[[str], Any]] = {
+    "path": Path,
+    "host": lambda text: text or None,
+    "port": _port,
+    "bytes": _bytes,
+    "seconds": _matching(r"\d{1,6}(\.\d{1,3})?", "number of seconds", float),
+    "count": _matching(r"[1-9]\d{0,4}", "number from 1 to 99999", int),
+    "audience": _matching("[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}", "audience", str),
+    # Tokens go there, so nobody may read along; a server on this machine is one for tests.
+    "url": _matching(
+        r"|https://[^/?#@\s]+/?|http://127\.0\.0\.1:\d+/?",
+        "https:// URL without a path",
+        lambda text: text.rstrip("/"),
+    ),
+}

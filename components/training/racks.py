@@ -1,7 +1,8 @@
 """Keeps the workers of a job in one rack: by affinity to each other, or by Kueue's annotations.
 
 The first worker is placed as any pod, and the others follow it. If they do not fit there, a
-scheduler with gangs gives all places back and tries again; which rack comes next is by chance.
+scheduler with gangs, or Kueue without a topology, gives all places back and tries again; which rack
+comes next is by chance.
 
 Sources: Kubernetes 1.34, pkg/scheduler/framework/plugins/interpodaffinity (the first pod of a group
 that matches itself may go anywhere); JobSet 0.12, api/jobset/v1alpha2/jobset_types.go (labels);
@@ -29,8 +30,8 @@ def placement(setting: Setting) -> Rack:
     """The placement that the request asks for. By default one rack is required of hosts that share
     NVLink where the job fits there, and preferred where the model's backend has a topology."""
     asked, topology = setting.request.rack, _topology(setting.backend)
-    if asked is not None or (_by_kueue(setting) and not topology):
-        return Rack(asked or Rack.ANY)
+    if asked is not None:
+        return Rack(asked)
     if setting.shares_nvlink and setting.request.workers <= largest(setting):
         return Rack.REQUIRED
     return Rack.PREFERRED if topology or setting.shares_nvlink else Rack.ANY
@@ -55,7 +56,7 @@ def domain(setting: Setting) -> list[Json]:
 
 def annotations(setting: Setting) -> dict[str, str]:
     """What Kueue reads on workers; its topology has an answer for each of them."""
-    if not _by_kueue(setting) or not _topology(setting.backend):
+    if not _by_topology(setting):
         return {}
     found = placement(setting)
     if found is Rack.ANY:
@@ -64,9 +65,10 @@ def annotations(setting: Setting) -> dict[str, str]:
 
 
 def affinity(setting: Setting) -> Json:
-    """The affinity of workers to each other; none of one worker alone."""
+    """The affinity of workers to each other; none of one worker alone. Kueue gives back the places
+    of a job whose pods do not all fit in the rack in time (waitForPodsReady)."""
     found = placement(setting)
-    if found is Rack.ANY or _by_kueue(setting) or setting.request.workers < 2:
+    if found is Rack.ANY or _by_topology(setting) or setting.request.workers < 2:
         return {}
     request = setting.request
     part = "worker" if request.template is Template.PARAMETER_SERVER else "node"
@@ -91,13 +93,10 @@ def largest(setting: Setting) -> int:
 
 
 def faults(setting: Setting) -> Iterator[Refusal]:
-    """A job that must be in one rack fits there, and Kueue knows racks."""
-    request, backend = setting.request, setting.backend
+    """A job that must be in one rack fits there."""
+    request = setting.request
     if request.rack not in {None, *Rack}:
         yield Refusal("--rack", f"there is no {request.rack}", f"write one of {', '.join(Rack)}")
-    elif request.rack not in (None, Rack.ANY) and _by_kueue(setting) and not _topology(backend):
-        fix = "leave it out, or have topology: [zone, rack, host] written for the backend"
-        yield Refusal("--rack", "Kueue has no topology here, and knows no racks", fix)
     elif placement(setting) is not Rack.ANY and (double := _ambiguous(setting)):
         fix = f"leave it out, or give racks of two zones two names, such as that of {double}"
         yield Refusal("--rack", "racks of two zones have one name, by which nodes are chosen", fix)
@@ -130,5 +129,7 @@ def _topology(backend: Backend | None) -> bool:
     return backend is not None and TopologyLevel.RACK in backend.topology
 
 
-def _by_kueue(setting: Setting) -> bool:
-    return setting.backend is not None and setting.backend.kind is BackendKind.KUEUE
+def _by_topology(setting: Setting) -> bool:
+    """True if Kueue places the workers by its topology."""
+    backend = setting.backend
+    return backend is not None and backend.kind is BackendKind.KUEUE and _topology(backend)

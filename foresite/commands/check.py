@@ -11,7 +11,17 @@ from components.making.manifest import Manifest
 from components.making.validation import Placed, object_problems
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, repository, show, show_text, version
+from foresite.command import (
+    FOUND,
+    OK,
+    UsageError,
+    count,
+    no_site,
+    repository,
+    show,
+    show_text,
+    version,
+)
 from foresite.judged import Advice, Judged, judge_site, place_problems
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
@@ -157,11 +167,11 @@ class Scope(NamedTuple):
         """One line for a person."""
         looked = "model, rules"
         if self.kinds:
-            policies = _count(self.policies, "policy", "policies")
-            looked += f", schemas of {_count(self.kinds, 'kind')}, {policies}"
+            policies = count(self.policies, "policy", "policies")
+            looked += f", schemas of {count(self.kinds, 'kind')}, {policies}"
         asked = "no API server was asked"
         if self.cel_rules_not_asked:
-            asked += f"; {_count(self.cel_rules_not_asked, 'CEL rule')} not evaluated"
+            asked += f"; {count(self.cel_rules_not_asked, 'CEL rule')} not evaluated"
         if self.sites_not_judged:
             asked += f"; no objects generated for {', '.join(map(shorten, self.sites_not_judged))}"
         return f"checked offline: {looked}; {asked}"
@@ -189,8 +199,8 @@ def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[
 
 
 def _counted(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
-    counts = _count(number_of(problems), "problem") if problems else "no problem"
-    return f"{_count(len(loaded), 'site')} checked: {counts}"
+    counts = count(number_of(problems), "problem") if problems else "no problem"
+    return f"{count(len(loaded), 'site')} checked: {counts}"
 
 
 def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
@@ -221,16 +231,12 @@ def summary(site: Site, objects: int) -> str:
     for pool in site.file.pools:
         has = site.profile(pool).accelerators
         if has:
-            count = has.count * len(site.hosts_of(pool))
-            accelerators[has.model] = accelerators.get(has.model, 0) + count
+            devices = has.count * len(site.hosts_of(pool))
+            accelerators[has.model] = accelerators.get(has.model, 0) + devices
     patches = len(site.file.patches)
-    more = f", {_count(patches, 'patch', 'patches')} in force" if patches else ""
-    parts = [f"{count} {model}" for model, count in sorted(accelerators.items())]
+    more = f", {count(patches, 'patch', 'patches')} in force" if patches else ""
+    parts = [f"{number} {model}" for model, number in sorted(accelerators.items())]
     return (
-        f"{site.name}: {_count(len(site.hosts), 'host')}, "
-        f"{', '.join(parts) or 'no accelerators'}, {_count(objects, 'object')}{more}"
+        f"{site.name}: {count(len(site.hosts), 'host')}, "
+        f"{', '.join(parts) or 'no accelerators'}, {count(objects, 'object')}{more}"
     )
-
-
-def _count(number: int, noun: str, many: str = "") -> str:
-    return f"{number} {noun if number == 1 else many or f'{noun}s'}"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, show, show_text
+from foresite.command import FAILED, FOUND, OK, UsageError, count, repository, show, show_text
 from foresite.commands.up import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
@@ -98,8 +98,7 @@ def _as_text(look: Look) -> str:
     read_from = f"{look.objects} objects read from {look.context}"
     if not look.differences:
         return f"{look.site}: no difference from Git, {read_from}"
-    count = len(look.differences)
-    lines = [f"{look.site}: {count} difference{'' if count == 1 else 's'}, {read_from}"]
+    lines = [f"{look.site}: {count(len(look.differences), 'difference')}, {read_from}"]
     if look.note:
         lines.append(f"  {look.note}")
     objects: dict[str, list[Difference]] = {}

@@ -13,12 +13,13 @@ from components.making.dump import dump
 from components.making.manifest import Manifest
 from components.making.patches import patches_of
 from components.trace import Carriers, carriers
-from foresite.command import FOUND, OK, UsageError, repository, show, show_text
+from foresite.command import FOUND, OK, UsageError, count, repository, show, show_text
 from foresite.commands.check import show_problems
 from schemas.kubernetes.masking import shorten
-from schemas.load import catalogue_of, load_site
+from schemas.load import load_site
 from schemas.model.patches import Patch
 from schemas.model.primitives import Model
+from schemas.reading.catalogue import catalogue_of
 from schemas.resolve import Meaning, UnknownPathError, resolve
 
 SHOWN = 12
@@ -94,11 +95,11 @@ def _entry(label: str, value: Any, path: str) -> Iterator[Line]:
     yield f"{label} {text}".rstrip(), path
 
 
-def _with_origins(lines: list[Line], origins: dict[str, str], count: int) -> Iterator[str]:
+def _with_origins(lines: list[Line], origins: dict[str, str], total: int) -> Iterator[str]:
     width = min(_WIDTH, max((len(text) for text, path in lines if path in origins), default=0))
     for text, path in lines:
         if path and path not in origins:
-            yield f"# and {count - LEAVES} more values: explain a longer path"
+            yield f"# and {total - LEAVES} more values: explain a longer path"
             return
         yield f"{text:{width}}  # {origins[path]}" if path else text
 
@@ -143,7 +144,7 @@ def _as_json(
     meaning: Meaning,
     found: Carriers | None,
     origins: dict[str, str],
-    count: int,
+    total: int,
     patches: list[str],
 ) -> str:
     known = found is not None and found.known
@@ -164,7 +165,7 @@ def _as_json(
             else None,
             "origins": origins or None,
             "patches": patches,
-            "origins_left_out": count - len(origins),
+            "origins_left_out": total - len(origins),
         },
         indent=2,
     )
@@ -191,8 +192,7 @@ def _carrier_lines(found: Carriers | None) -> list[str]:
     if not found.objects:
         where = "it is used by checks, or to connect to a cluster"
         return [f"  in:   no object; {where}"]
-    count = sum(map(len, found.objects.values()))
-    lines = [f"  in:   {count} object{'' if count == 1 else 's'}"]
+    lines = [f"  in:   {count(sum(map(len, found.objects.values())), 'object')}"]
     for component, manifests in found.objects.items():
         kinds: dict[str, list[Manifest]] = {}
         for manifest in manifests:

@@ -22,7 +22,8 @@ from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
 from schemas.reading.document import Document
 from schemas.reading.host_list import COLUMNS
-from schemas.reading.typed_document import TODO, schema_at
+from schemas.reading.typed_document import TODO
+from schemas.reading.wording import schema_at
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 OWN = tuple(tuple(path.split(".")) for path in _TABLE["own"])

@@ -8,17 +8,15 @@ and without the right to patch the provider leaves the server's dry run out, sil
 """
 
 import argparse
-import shutil
-import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from components.effects.vocabulary import Action
 from components.making.manifest import Manifest, Target
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, show
+from foresite.command import FAILED, FOUND, OK, UsageError, count, repository, show
 from foresite.commands.up import sound
-from foresite.delivery.servers.probe import Need, probe
+from foresite.delivery.servers.probe import Need, kubectl_of, probe
 from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.engines import engine_for
@@ -141,7 +139,7 @@ def _online(engine: Engine) -> frozenset[Key]:
 
 def tries(engine: Engine, site: Site, manifests: Iterable[Manifest]) -> str:
     """A few words on whether the API server tried the changes, which takes the right to patch."""
-    kubectl = engine.kubectl or shutil.which("kubectl")
+    kubectl = kubectl_of(engine)
     kinds = {(each.body["apiVersion"], each.kind): each for each in manifests}
     if not kinds:
         return "no change to try"
@@ -150,13 +148,10 @@ def tries(engine: Engine, site: Site, manifests: Iterable[Manifest]) -> str:
     for (api, kind), manifest in kinds.items():
         group, _, version = api.rpartition("/")
         context = site.file.cluster.context if manifest.target is Target.SITE else None
-        command = [str(kubectl), "--context", context or site.file.management, "auth", "can-i",
-                   "patch", f"{kind}.{version}.{group}" if group else kind,
-                   "--namespace", manifest.key[2] or "default"]  # fmt: skip
-        asked_for = subprocess.run(
-            command, env=dict(engine.environment), capture_output=True, check=False
-        )
-        if asked_for.returncode:
+        where = ("--context", context or site.file.management)
+        what = ("patch", f"{kind}.{version}.{group}" if group else kind)
+        namespace = manifest.key[2] or "default"
+        if kubectl.run(*where, "auth", "can-i", *what, "--namespace", namespace).returncode:
             return f"no: the account may not patch a {kind}"
     return "yes"
 
@@ -172,8 +167,8 @@ def report(opinions: list[Opinion]) -> Iterator[str]:
     yield "| site | cluster | objects read | server dry run | offline preview | Pulumi | |"
     yield "|---|---|---|---|---|---|---|"
     for each in opinions[:_SHOWN]:
-        touched = [_count(len(keys)) for keys in (each.ours, each.theirs)]
-        cells = (_count(each.read), each.dry_run or "no", *touched)
+        touched = [count(len(keys), "object") for keys in (each.ours, each.theirs)]
+        cells = (count(each.read, "object"), each.dry_run or "no", *touched)
         cells = ("nothing", "no", "", "") if each.failed else cells
         context = each.site.file.management
         yield f"| {' | '.join((_code(each.site.name), _code(context), *cells, each.verdict))} |"
@@ -202,10 +197,6 @@ def _details(opinion: Opinion) -> Iterator[str]:
     ):
         for _, name in sorted(keys):
             yield f"- {site}: only {who} changes {_code(name)}"
-
-
-def _count(number: int) -> str:
-    return f"{number} object{'' if number == 1 else 's'}"
 
 
 def _code(text: str) -> str:

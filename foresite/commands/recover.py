@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from foresite.command import FOUND, OK, UsageError, repository
 from foresite.commands.check import show_problems
+from foresite.commands.up import parse_acknowledgements
 from foresite.delivery.recovery.examined import (
     DamagedError,
     Examined,
@@ -30,7 +31,7 @@ from foresite.delivery.stack.live import run_json
 from foresite.delivery.stack.locks import Lock, parse_locks
 from foresite.delivery.stack.stated import Ident, Stated
 from foresite.delivery.stack.statefile import edit_state
-from preview.gates import REMOVE, parse_allowances
+from preview.gates import REMOVE
 from schemas.facts.site import Site
 from schemas.load import load
 
@@ -43,10 +44,7 @@ def run(options: argparse.Namespace) -> int:
     if (site := found.site) is None:
         show_problems(options.format, loaded, list(found.problems))
         return FOUND
-    try:
-        allow = parse_allowances(options.allow, "").get(REMOVE, 0)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    allow = parse_acknowledgements(options.allow).get(REMOVE, 0)
     # Policies are not asked: what is half done must be mended also where an exception has ended.
     engine = engine_for(root, site, trial=options.trial)
     report = Report(site.name, options.format)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from components.effects.vocabulary import ABSENT
 from components.making.manifest import FIELD_MANAGER, Json, Manifest
 from foresite.delivery.stack.live import Key
+from policies import Object
 from schemas.kubernetes.masking import shorten
 
 HAS, NEVER = "has it", "never got it"
@@ -45,20 +46,14 @@ def differences(
     """The fields of the cluster that are not as Git says."""
     for key, manifest in wanted.items():
         found = live.get(key)
-        named = _title(manifest.body)
+        named = Object("", manifest.body).title
         if found is not None:
             yield from _fields(named, manifest, found)
         else:
             yield Difference(named, "", HAS, "lost it" if key in live else NEVER)
     for key, body in live.items():
         if body is not None and key not in wanted:
-            yield Difference(_title(body), "", "dropped it", HAS)
-
-
-def _title(body: Json) -> str:
-    metadata = body["metadata"]
-    parts = (metadata.get("namespace"), metadata["name"])
-    return f"{body['kind']} {'/'.join(part for part in parts if part)}"
+            yield Difference(Object("", body).title, "", "dropped it", HAS)
 
 
 def _fields(named: str, manifest: Manifest, body: Json) -> Iterator[Difference]:

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from foresite.command import UsageError, few
+from foresite.command import UsageError, count, few
 from foresite.delivery.guard import Change, change, guard, needed_counts
 from foresite.delivery.servers.apiserver import NoAnswerError
 from foresite.delivery.servers.lost import Look, look
@@ -48,8 +48,8 @@ class Ready(NamedTuple):
                 yield f"{found.context}: not looked at for what it has lost: {found.unseen}"
         if self.lost_objects and not any(each.foreign for each in self.looks):
             names = [each.title for each in self.lost_objects]
-            count = f"{len(names)} object{'' if len(names) == 1 else 's'}"
-            yield f"{count} that the cluster has lost: {few(names, _SHOWN)}"
+            lost = count(len(names), "object")
+            yield f"{lost} that the cluster has lost: {few(names, _SHOWN)}"
 
     def guard(self, allow: Mapping[str, int]) -> None:
         """Raise UsageError for what would be lost, or grow, and is not named."""

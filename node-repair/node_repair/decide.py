@@ -311,7 +311,7 @@ class _Round:
             and not (node.cordoned or node.has_taint(QUARANTINED) or QUARANTINED in node.notes)
             and len(found.reboots) < self.settings.attempts
             and len(found.turns) < 2 * self.settings.attempts
-            and node.conditions.get("Ready") == "True"
+            and node.ready
             and node.name not in self.state.remediations.values()
             and not self._active(node)
         )

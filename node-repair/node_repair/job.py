@@ -2,6 +2,7 @@
 
 import json
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -13,9 +14,9 @@ from urllib.parse import quote
 
 from node_repair.cluster import Cluster, ClusterError, Json
 from node_repair.history import take_back
-from node_repair.host import ASKED, Booted, Host, host_path, named
+from node_repair.host import ASKED, Host, host_path, named
 from node_repair.names import HISTORY, REBOOT, RESET
-from node_repair.state import text
+from node_repair.state import Node, text
 
 LOG = logging.getLogger(__name__)
 RESETTING = "resetting"
@@ -95,20 +96,20 @@ class RepairJob:
     def _remembered(self) -> Path:
         return self.memory / f"asked-{self.operation}"
 
-    def _read(self) -> Booted | None:
+    def _read(self) -> Node | None:
         """The node as it is now; None where it is gone, or made anew."""
         with self.here() as cluster:
             body = cluster.get(self._path)
         if body is None:
             return None
-        found = Booted.of(body)
+        found = Node.of(body)
         self._place = self._place or named(found.provider, self.site)
         if not found.slot:
             return None
-        self._noted = found.noted
+        self._noted = re.sub("[^0-9A-Za-z,-]", "", text(found.notes, REBOOT))
         return found
 
-    def _node(self) -> Booted:
+    def _node(self) -> Node:
         """The node once the API server answers. Without a slot nothing is left to do."""
         while True:
             self._check()
@@ -124,7 +125,7 @@ class RepairJob:
             raise Over
         return found
 
-    def _write(self, node: Booted, note: str, more: Mapping[str, str] | None = None) -> bool:
+    def _write(self, node: Node, note: str, more: Mapping[str, str] | None = None) -> bool:
         """One patch of the node's annotations; False where it has changed meanwhile. Only while the
         note says so its accelerators are reset."""
         label = "true" if note.endswith(RESETTING) else None

@@ -18,11 +18,11 @@ from contextlib import suppress
 
 from node_repair import history
 from node_repair.cluster import ClusterError
-from node_repair.host import ASKED, HARD, Booted, Host, named
+from node_repair.host import ASKED, HARD, Host, named
 from node_repair.job import RESETTING, Ended, Over, RepairJob
 from node_repair.names import HISTORY, REBOOT, REBOOTS
 from node_repair.notes import SKEW, times
-from node_repair.state import part, text
+from node_repair.state import Node, part, text
 
 BY_RESET = ": reset"
 """How the message of a condition ends whose fault a reset repairs."""
@@ -42,8 +42,9 @@ class Reboot(RepairJob):
 
     def _run(self) -> None:
         node = self._node()
-        condition = self.conditions.get(node.slot, "")
-        self._before, self._broken = node.boot, (node.slot, node.device(condition))
+        fault = node.slot or ""
+        device = node.device(self.conditions.get(fault, ""))
+        self._before, self._broken = node.boot, (fault, device)
         parts = self._noted.split(",")
         state = parts[-1] if parts[0] == self.operation else ""
         if state not in ("", RESETTING, "asked"):
@@ -66,7 +67,7 @@ class Reboot(RepairJob):
             self._ask(host)
         self._wait()
 
-    def _uncordoned(self) -> Booted:
+    def _uncordoned(self) -> Node:
         """The node once it is not cordoned. One that is loses its slot: nothing is left to do."""
         while (node := self._node()).cordoned:
             self._rest()
@@ -79,7 +80,8 @@ class Reboot(RepairJob):
         while time.time() < self._asked + int(seconds):
             self._check()
             node = self._node()
-            status, message = node.conditions.get(condition, ("", ""))
+            status = node.conditions.get(condition, "")
+            message = node.messages.get(condition, "")
             begun = self._noted == note
             if begun and not remembered and (host := self._own_host()):
                 past = self._history(host, history.RESET)
@@ -110,7 +112,7 @@ class Reboot(RepairJob):
             self._finish("refused-other-machine")
         return found
 
-    def _find_host(self, node: Booted) -> Host:
+    def _find_host(self, node: Node) -> Host:
         self._place = named(node.provider, self.site)
         if self._place is None:
             self._finish("refused-foreign-host")
@@ -122,7 +124,7 @@ class Reboot(RepairJob):
                 self._log(f"the management cluster does not answer: {error}")
             self._rest_before("refused-no-answer")
 
-    def _count(self, node: Booted) -> None:
+    def _count(self, node: Node) -> None:
         """Count the reboot on the node, beside those that are counted there when it is written."""
         self._asked = int(time.time())
         note = self._note("asked")

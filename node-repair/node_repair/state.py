@@ -1,11 +1,13 @@
 """What is read of a cluster, as plain values: odd ones count as none."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from node_repair.cluster import Json
 from node_repair.names import POOL, RACK, RESET, TURN
+from node_repair.notes import ADDRESS
 
 
 def part(value: Any, *path: str) -> Json:
@@ -51,6 +53,10 @@ class Node:
     """Status by type."""
     messages: Mapping[str, str] = field(default_factory=dict)
     """Message by type of condition."""
+    provider: str = ""
+    """Its provider ID, by which its host is found."""
+    boot: str = ""
+    """The boot of its system, without characters that end a part of a note."""
 
     @classmethod
     def of(cls, body: Json) -> Self:
@@ -72,7 +78,20 @@ class Node:
             taints=tuple(listed(spec, "taints")),
             conditions={name: text(each, "status") for name, each in seen.items()},
             messages={name: text(each, "message") for name, each in seen.items()},
+            provider=text(spec, "providerID"),
+            boot=re.sub("[^0-9A-Za-z-]", "", text(part(body, "status", "nodeInfo"), "bootID")),
         )
+
+    @property
+    def ready(self) -> bool:
+        """True if its kubelet says so."""
+        return self.conditions.get("Ready") == "True"
+
+    def device(self, condition: str) -> str:
+        """The first PCI address that a condition names while it is True, without its function."""
+        bad = self.conditions.get(condition) == "True"
+        found = ADDRESS.search(self.messages.get(condition, "").lower()) if bad else None
+        return found[0].partition(".")[0] if found else ""
 
     def has_taint(self, key: str) -> bool:
         """True if it has a taint of this key."""

@@ -4,7 +4,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from node_repair import metrics
 from node_repair.history import MOST, SECONDS, Repair, add, counts, read, take_back
-from node_repair.host import Booted
 from node_repair.names import HISTORY
 from node_repair.state import Node
 from prometheus_client import REGISTRY
@@ -65,7 +64,7 @@ def test_the_device_is_that_of_the_fault_under_repair() -> None:
         ("AcceleratorMissing", "False", "0000:5e:00 was gone"),
     ]
     conditions = [dict(zip(("type", "status", "message"), each, strict=True)) for each in told]
-    node = Booted.of({"status": {"conditions": conditions}})
+    node = Node.of({"metadata": {"name": "n"}, "status": {"conditions": conditions}})
     assert node.device("AcceleratorError") == "0000:3b:00"
     assert {node.device(each) for each in ("AcceleratorMissing", "KernelDeadlock", "")} == {""}
 

@@ -7,7 +7,6 @@ not the site's.
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 
 from pulumi.runtime.proto import analyzer_pb2
 
@@ -82,14 +81,13 @@ class Analyzer:
         for violation in found.violations:
             ended = [each for each in found.expired if each.covers(violation)]
             urn = urns.get(_identity(violation.object), "")
-            response.diagnostics.append(
-                _diagnostic(violation.rule, _describe(violation, ended), urn)
-            )
+            said = _describe(violation, ended)
+            response.diagnostics.append(_of_rule(violation.rule, said, urn))
         response.diagnostics.extend(map(_of_third_party, found.third.dangers))
         by_name = {rule.name: rule for rule in rules}
         for fault in self._own.faults[known:]:
-            rule = replace(by_name[fault.rule], severity=Severity.MANDATORY)
-            response.diagnostics.append(_diagnostic(rule, str(fault), ""))
+            rule = by_name[fault.rule]
+            response.diagnostics.append(_diagnostic(rule.name, rule.what, str(fault)))
         return response
 
 
@@ -108,16 +106,22 @@ def _policy(rule: Rule) -> analyzer_pb2.PolicyInfo:
     )
 
 
-def _diagnostic(rule: Rule, message: str, urn: str) -> analyzer_pb2.AnalyzeDiagnostic:
+def _diagnostic(
+    name: str, what: str, message: str, urn: str = "", level: Severity = Severity.MANDATORY
+) -> analyzer_pb2.AnalyzeDiagnostic:
     return analyzer_pb2.AnalyzeDiagnostic(
-        policyName=rule.name,
+        policyName=name,
         policyPackName=NAME,
         policyPackVersion=VERSION,
-        description=rule.what,
+        description=what,
         message=message,
-        enforcementLevel=_LEVELS[rule.severity],
+        enforcementLevel=_LEVELS[level],
         urn=urn,
     )
+
+
+def _of_rule(rule: Rule, message: str, urn: str) -> analyzer_pb2.AnalyzeDiagnostic:
+    return _diagnostic(rule.name, rule.what, message, urn, rule.severity)
 
 
 def _describe(violation: Violation, ended: Iterable[Exemption]) -> str:
@@ -134,24 +138,12 @@ def _describe(violation: Violation, ended: Iterable[Exemption]) -> str:
 
 
 def _of_third_party(told: Told) -> analyzer_pb2.AnalyzeDiagnostic:
-    return analyzer_pb2.AnalyzeDiagnostic(
-        policyName=told.danger,
-        policyPackName=NAME,
-        policyPackVersion=VERSION,
-        description=str(DANGERS[told.danger]["why"]),
-        message=f"{told.message}; what has to be so is allowed in the site file, under allow",
-        enforcementLevel=analyzer_pb2.MANDATORY,
-    )
+    message = f"{told.message}; what has to be so is allowed in the site file, under allow"
+    return _diagnostic(told.danger, str(DANGERS[told.danger]["why"]), message)
 
 
 def _unknown(urn: str) -> analyzer_pb2.AnalyzeDiagnostic:
     """Said of an object with a value that is not known before something else has been made."""
-    return analyzer_pb2.AnalyzeDiagnostic(
-        policyName="not-judged",
-        policyPackName=NAME,
-        policyPackVersion=VERSION,
-        description="An object is judged once all its values are known.",
-        message="a value of it is not known yet: it is judged by `pulumi up`, before it is made",
-        enforcementLevel=analyzer_pb2.ADVISORY,
-        urn=urn,
-    )
+    what = "An object is judged once all its values are known."
+    message = "a value of it is not known yet: it is judged by `pulumi up`, before it is made"
+    return _diagnostic("not-judged", what, message, urn, Severity.ADVISORY)

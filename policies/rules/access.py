@@ -1,6 +1,8 @@
 """The rights of roles: none that leads to every right of a cluster."""
 
+import tomllib
 from collections.abc import Iterator
+from pathlib import Path
 
 from policies.plain import bodies, text, texts
 from policies.pods import items, mapping
@@ -8,49 +10,19 @@ from policies.rule import Found, Json, Object
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
-ALL = ("cluster-admin", "admin", "edit", "system:")
-"""Roles that have every right, or Secrets and pods, and so all others; ``system:`` is all of
-Kubernetes' own programs, but for those that only let it ask or read."""
-ASKING = (
-    "system:auth-delegator",
-    "system:discovery",
-    "system:basic-user",
-    "system:kube-scheduler",
-    "system:volume-scheduler",
-    "system:node-problem-detector",
-)
-EVERYBODY = (
-    "system:masters",
-    "system:anonymous",
-    "system:unauthenticated",
-    "system:authenticated",
-    "system:serviceaccounts",
-    "system:nodes",
-)
-"""Groups and users that hold everybody, or have every right for ever."""
+SYSTEM = "system:"
+"""Prefix of the roles of Kubernetes' own programs."""
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 BOOTSTRAPPING = "kubernetes.io/bootstrapping"
 """Label of all roles that Kubernetes makes itself."""
 ESCALATING = ("bind", "escalate", "impersonate")
 READING = frozenset({"get", "list", "watch", "*"})
-WAYS = {
-    ("", "serviceaccounts/token"): "it makes itself a token of any ServiceAccount",
-    ("", "nodes/proxy"): "it runs commands in every pod, past admission and audit",
-    ("", "pods/ephemeralcontainers"): "it runs programs in other pods",
-    ("certificates.k8s.io", "certificatesigningrequests/approval"): "it signs itself anybody's "
-    "certificate",
-}
-"""Resources that lead to other rights, as (group, resource)."""
-_HOOKS = "it changes or refuses what everybody writes"
-WRITES = {
-    ("admissionregistration.k8s.io", "mutatingwebhookconfigurations"): _HOOKS,
-    ("admissionregistration.k8s.io", "validatingwebhookconfigurations"): _HOOKS,
-    ("admissionregistration.k8s.io", "mutatingadmissionpolicies"): _HOOKS,
-    ("admissionregistration.k8s.io", "validatingadmissionpolicies"): _HOOKS,
-    ("apiregistration.k8s.io", "apiservices"): "it answers requests in place of the API server",
-    ("rbac.authorization.k8s.io", "clusterrolebindings"): "it gives roles to whomever it wants",
-    ("rbac.authorization.k8s.io", "clusterroles"): "it changes what others may do",
-}
-"""Resources that lead to other rights, to whoever may write them."""
+WAYS, WRITES = (
+    {(group, name): how for group, row in _TABLE[table].items() for name, how in row.items()}
+    for table in ("ways", "writes")
+)
+"""Resources that lead to other rights, as (group, resource): whatever one may do with them, and to
+whoever may write them."""
 WRITING = frozenset({"create", "update", "patch", "*"})
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 """Label by which a ClusterRole's rules become part of admin, edit or view."""
@@ -121,13 +93,14 @@ def _no_cluster_admin(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, BINDINGS):
         reference = body.get("roleRef")
         role = text(reference.get("name")) if isinstance(reference, dict) else ""
-        if role in ALL or (role.startswith(ALL[-1]) and role not in ASKING):
+        own = role.startswith(SYSTEM) and role not in _TABLE["asking"]
+        if own or role in _TABLE["all"]:
             message = f"{role} may do everything, or what leads to it"
             fix = "write a role with what it needs"
             yield Found(f"{place}roleRef.name", message, fix)
         for index, subject in items(body, "subjects"):
             named = text(subject.get("name"))
-            every = named in EVERYBODY or named.startswith("system:serviceaccounts:")
+            every = named in _TABLE["everybody"] or named.startswith("system:serviceaccounts:")
             if every and subject.get("kind") in ("Group", "User"):
                 message = f"{subject['name']} means everybody, or has all permissions for good"
                 fix = "name the ServiceAccounts or groups of people"

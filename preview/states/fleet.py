@@ -110,10 +110,10 @@ def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
         hardware_catalogue(catalogue_of(side.tree(_HARDWARE & side.files.keys())))
         for side in (before, after)
     )
-    names = first.profiles.keys() | second.profiles.keys()
+    names = first.entries.keys() | second.entries.keys()
     faulty = bool(first.problems or second.problems)
     for name in sorted(names):
-        if faulty or first.profiles.get(name) != second.profiles.get(name):
+        if faulty or first.entries.get(name) != second.entries.get(name):
             yield name.encode()
 
 

@@ -4,7 +4,9 @@ Cluster API copies labels of some domains from a Machine to its node, in place; 
 argument of the kubelet, so a change of them re-images the host.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from schemas.kubernetes.tables import read_table
 
 ROLE_DOMAIN = "node-role.kubernetes.io"
 SYNCED_DOMAINS = (
@@ -48,17 +50,7 @@ _SET_BY_THE_SYSTEM = frozenset(
         "kubernetes.io/arch",
     }
 )
-_KUBERNETES = ("kubernetes.io", "k8s.io")
-_OPEN_TO_KUBELETS = ("kubelet.kubernetes.io", "node.kubernetes.io")
-_MORE_OPEN_TO_KUBELETS = frozenset(
-    {
-        "beta.kubernetes.io/arch",
-        "beta.kubernetes.io/instance-type",
-        "beta.kubernetes.io/os",
-        "failure-domain.beta.kubernetes.io/region",
-        "failure-domain.beta.kubernetes.io/zone",
-    }
-)
+_KUBELET = read_table(__file__)["kubelet"]
 
 
 def copied_to_nodes(key: str) -> bool:
@@ -83,8 +75,8 @@ def is_own(key: str) -> bool:
 
 def stops_kubelet(key: str) -> bool:
     """True if a kubelet does not start with a label (Kubernetes 1.34, ValidateKubeletFlags)."""
-    allowed = _within(key, _OPEN_TO_KUBELETS) or key in _MORE_OPEN_TO_KUBELETS
-    return _within(key, _KUBERNETES) and not allowed and not copied_to_nodes(key)
+    allowed = _within(key, _KUBELET["open"]) or key in _KUBELET["open_labels"]
+    return _within(key, _KUBELET["closed"]) and not allowed and not copied_to_nodes(key)
 
 
 def kubelet_argument(region: str, labels: Mapping[str, str]) -> str:
@@ -100,7 +92,7 @@ def kubelet_argument(region: str, labels: Mapping[str, str]) -> str:
     return ",".join(f"{key}={value}" for key, value in sorted(every.items()))
 
 
-def _within(key: str, domains: tuple[str, ...]) -> bool:
+def _within(key: str, domains: Iterable[str]) -> bool:
     """True if a key lies in one of the domains, or below one."""
     domain = key.partition("/")[0] if "/" in key else ""
     return any(domain == each or domain.endswith(f".{each}") for each in domains)

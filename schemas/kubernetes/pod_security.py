@@ -3,8 +3,7 @@
 Source: k8s.io/pod-security-admission v0.34.3, policy/check_*.go and api/constants.go.
 """
 
-import tomllib
-from pathlib import Path
+from schemas.kubernetes.tables import read_table
 
 LEVELS = ("restricted", "baseline", "privileged")
 PREFIX = "pod-security.kubernetes.io/"
@@ -12,7 +11,7 @@ PREFIX = "pod-security.kubernetes.io/"
 MODES = ("enforce", "audit", "warn")
 ENFORCE = f"{PREFIX}enforce"
 
-_LISTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_LISTS = read_table(__file__)
 BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, SYSCTLS, VOLUMES = (
     tuple(_LISTS[name])
     for name in ("baseline_capabilities", "restricted_capabilities", "sysctls", "volumes")

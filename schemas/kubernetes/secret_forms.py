@@ -6,10 +6,10 @@ makers' own pages, by their titles. Who reads texts by this is secret_scan.py.
 """
 
 import re
-import tomllib
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
+
+from schemas.kubernetes.tables import read_table
 
 
 class Form(NamedTuple):
@@ -22,7 +22,7 @@ class Form(NamedTuple):
     source: str
 
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 
 
 def _whole(pieces: Iterable[str]) -> str:

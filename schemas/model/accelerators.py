@@ -12,35 +12,33 @@ from pydantic import Field
 from schemas.kubernetes.forms import SUBDOMAIN
 from schemas.model.primitives import (
     AbsolutePath,
+    Command,
     DnsLabel,
     DomainName,
     HostFolder,
     ImageReference,
     Model,
     ResourceName,
+    text_form,
 )
 from schemas.model.vocabulary import ModelBy
 
-ShortName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,38}[a-z0-9])?$", examples=["gpu-v100-32gb"])
-]
+ShortName = Annotated[str, text_form("[a-z0-9]([-a-z0-9.]{0,38}[a-z0-9])?", "gpu-v100-32gb")]
 """Short name of a model at this site."""
 
-PciId = Annotated[str, Field(pattern=r"^[0-9a-f]{4}$", examples=["10de"])]
+PciId = Annotated[str, text_form("[0-9a-f]{4}", "10de")]
 """Four hexadecimal digits of a PCI vendor, device or class, in lower case."""
 
 
-Capability = Annotated[str, Field(pattern=r"^[A-Z][A-Z_]{2,30}$", examples=["SYS_ADMIN"])]
+Capability = Annotated[str, text_form("[A-Z][A-Z_]{2,30}", "SYS_ADMIN")]
 """A Linux capability, without CAP_."""
 
 
-VariableName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
+VariableName = Annotated[str, text_form("[A-Za-z_][A-Za-z0-9_]{0,127}")]
 """Name of an environment variable."""
 
 
-MigProfile = Annotated[
-    str, Field(pattern=r"^[1-9]g\.[1-9][0-9]{0,2}gb$", max_length=63, examples=["1g.10gb"])
-]
+MigProfile = Annotated[str, text_form(r"[1-9]g\.[1-9][0-9]{0,2}gb", "1g.10gb", longest=63)]
 """A MIG profile: compute slices and memory."""
 
 MIG_PREFIX = "all-"
@@ -93,10 +91,7 @@ class Pci(Model):
 class Health(Model):
     """How a command on the host counts its healthy devices: one line of its output for each."""
 
-    command: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=512)]],
-        Field(min_length=1, max_length=32),
-    ]
+    command: Command
     """Command on the host and its arguments, such as [nvidia-smi, -L]."""
     lines: Annotated[str, Field(min_length=1, max_length=256, examples=["^GPU [0-9]+:"])] = "."
     """Extended regular expression (grep -E) of the lines that count."""
@@ -112,10 +107,7 @@ class Health(Model):
 class Reset(Model):
     """How all devices of a host are reset once no pod uses them: tried before a reboot."""
 
-    command: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=512)]],
-        Field(min_length=1, max_length=32),
-    ]
+    command: Command
     """Command on the host and its arguments, such as [nvidia-smi, --gpu-reset]. An exit code other
     than 0 means that they were not reset."""
     timeout_seconds: Annotated[int, Field(ge=30, le=600)] = 120
@@ -133,7 +125,7 @@ class FabricCommand(Health):
 class Fabric(Model):
     """How a host with switches between its accelerators shows that these work."""
 
-    process: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$")] | None = None
+    process: Annotated[str, text_form("[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")] | None = None
     """Process that runs the switches, such as nv-fabricmanager, on the host or in a container;
     leave out where none runs on the host."""
     commands: Annotated[list[FabricCommand], Field(max_length=4)] = []
@@ -175,7 +167,7 @@ class Exporter(Program):
 class Dra(Model):
     """How the model is found among the devices of its DRA driver (resource.k8s.io/v1)."""
 
-    driver: Annotated[str, Field(pattern=rf"^{SUBDOMAIN}$", max_length=63)]
+    driver: Annotated[str, text_form(SUBDOMAIN, longest=63)]
     """Name of the driver, such as gpu.nvidia.com."""
     expressions: Annotated[
         list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
@@ -227,7 +219,7 @@ class AcceleratorModel(Model):
     every device by it."""
     mig: Annotated[dict[MigProfile, Annotated[int, Field(ge=1, le=16)]], Field(max_length=32)] = {}
     """MIG profiles of the card, and how many slices of each it holds; none where it has no MIG."""
-    driver: Annotated[str, Field(pattern=r"^[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?$")] | None = None
+    driver: Annotated[str, text_form(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")] | None = None
     """NVIDIA driver that the GPU operator installs for it: new driver branches drop old GPUs."""
     dra: Dra | None = None
     """Its form in the DRA driver; leave it out if there is no driver."""

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from schemas.model.codes import Code
-from schemas.model.primitives import Model, fault
+from schemas.model.primitives import Model, fault, text_form
+from schemas.model.texts import words
 
 RESERVED = "system:"
 """The prefix of Kubernetes' own users and groups; members of system:masters may do anything."""
@@ -13,19 +13,13 @@ RESERVED = "system:"
 
 def _demand_own(name: str) -> str:
     if name.startswith(RESERVED):
-        message = f"{name} is one of Kubernetes' own users or groups"
-        fix = "write a user or a group of your identity provider"
-        raise fault(Code.RESERVED_NAME, message, fix)
+        raise fault(words("identity-reserved", name))
     return name
 
 
 Identity = Annotated[
     str,
-    Field(
-        pattern=r"^[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?$",
-        max_length=256,
-        examples=["oidc:vision"],
-    ),
+    text_form(r"[^\x00-\x20\x7f]([^\x00-\x1f\x7f]*[^\x00-\x20\x7f])?", "oidc:vision", longest=256),
     AfterValidator(_demand_own),
 ]
 """The name of a user or a group as the API server knows it, with the prefix of its issuer."""

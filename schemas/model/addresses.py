@@ -12,77 +12,46 @@ from pydantic import AfterValidator, Field
 
 from schemas.kubernetes.forms import HOST, PORT
 from schemas.kubernetes.host_ports import port_owner
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
-from schemas.model.primitives import Ipv4, Network, fault
+from schemas.model.primitives import Ipv4, Network, fault, text_form
+from schemas.model.texts import Words, words
 
 AnyAddress = IPv4Address | IPv6Address
 AnyNetwork = IPv4Network | IPv6Network
+_TABLE = read_table(__file__)
 _PATH = r"(/([A-Za-z0-9._~:@!+,=/-]|%[0-9A-Fa-f]{2})*)?"
-_URL_FAULTS = (
-    (r"[^/?#]*@", Code.SECRET_IN_FILE, "the URL holds a user or a password",
-     "leave them out: let the proxy or mirror accept the hosts' addresses"),
-    (r".*[{}]", Code.TEMPLATE_MARK, "the URL has braces, which mark a template",
-     "write the URL without braces"),
-    (r"\[", Code.INVALID_VALUE,
-     "the URL has an IPv6 address, which Foresite does not configure yet",
-     "write a DNS name or an IPv4 address"),
-    (r"[:/]|$", Code.INVALID_VALUE, "the URL names no server",
-     "write the server's name after ://, such as https://registry.example"),
-    (r"[^/:]*[^\x00-\x7f/:]", Code.INVALID_VALUE,
-     "the server's name is not ASCII, and programs translate it differently",
-     "write the name as its DNS zone has it, such as xn--bcher-kva.example"),
-    (rf"[^/:]*:(?!{PORT}(/|$))", Code.INVALID_VALUE, "what stands behind the colon is no TCP port",
-     "write a port from 1 to 65535, or no colon"),
-    (rf"(?!{HOST}([:/?#]|$))", Code.INVALID_VALUE,
-     "the server's name is no DNS name and no IPv4 address",
-     "correct the name: letters, digits and dashes between dots"),
-    (r"[^?#]*?/[^?#]*?([^A-Za-z0-9._~:@!+,=%/?#\"'\\\s-]|%(?![0-9A-Fa-f]{2}))", Code.INVALID_VALUE,
-     "a character in the path of the URL means something else to some programs",
-     "escape it by its bytes, such as %24"),
-)  # fmt: skip
-"""What may be wrong with what stands behind ``://``, in this order."""
-_RESERVED = {
-    "0.0.0.0/8": "which name no machine",
-    "127.0.0.0/8": "at which each machine finds itself",
-    "169.254.0.0/16": "link-local, which no router forwards",
-    "224.0.0.0/4": "of multicast groups, which no machine has as its own",
-    "255.255.255.255/32": "of a broadcast",
-}
-"""Networks of which no machine, pod or Service has an address (RFC 6890). Kubernetes refuses most
-of them too (1.34, pkg/apis/core/validation/validation.go, ValidateNonSpecialIP)."""
 
 
 @lru_cache(maxsize=256)
 def _reserved(network: str) -> str:
     """Words for the reserved addresses that lie in an IPv4 network or are it; else nothing."""
     own = IPv4Network(network)
-    found = (each for each in _RESERVED if IPv4Network(each).overlaps(own))
-    return next((f"{each}, {_RESERVED[each]}" for each in found), "")
+    found = (each for each in _TABLE["reserved"].items() if IPv4Network(each[0]).overlaps(own))
+    return next((f"{each}, {why}" for each, why in found), "")
 
 
 def _demand_reachable(host: str) -> str:
     last = host.rpartition(".")[2]
-    words = f"one of {found}" if last.isdecimal() and (found := _reserved(host)) else ""
-    words = "the name of each machine itself" if last == "localhost" else words
-    if words:
-        fix = "write the address or the name that other machines reach it by"
-        raise fault(Code.ADDRESS_RESERVED, f"{host} is {words}", fix)
+    what = f"one of {found}" if last.isdecimal() and (found := _reserved(host)) else ""
+    what = "the name of each machine itself" if last == "localhost" else what
+    if what:
+        raise fault(words("address-reserved", host, what))
     return host
 
 
 def _demand_url(url: str) -> str:
     _, scheme, rest = url.partition("://")
-    for form, code, message, fix in _URL_FAULTS if scheme else ():
-        if re.match(form, rest):
-            raise fault(code, message, fix)
+    for row in _TABLE["url"] if scheme else ():
+        if re.match(row["form"].replace("<HOST>", HOST).replace("<PORT>", PORT), rest):
+            raise fault(Words(Code(row["code"]), row["message"], row["fix"]))
     _demand_reachable(re.split("[:/]", rest)[0])
     return url
 
 
 def _demand_usable(network: str) -> str:
-    if words := _reserved(network):
-        fix = "choose a network of your own, such as one in 10.0.0.0/8"
-        raise fault(Code.ADDRESS_RESERVED, f"{network} has addresses of {words}", fix)
+    if what := _reserved(network):
+        raise fault(words("network-reserved", network, what))
     return network
 
 
@@ -92,17 +61,13 @@ def _demand_usable6(text: str) -> str:
     try:
         found = str(ip_network(text, strict=False) if "/" in text else ip_address(text))
     except ValueError:
-        fix = "write eight groups of up to four digits and letters a to f, or :: once for zeros"
-        raise fault(Code.INVALID_VALUE, f"{text} is no IPv6 address", fix) from None
+        raise fault(words("address6-malformed", text)) from None
     if found != text:
-        message = f"{text} is not the short form of an IPv6 address or network"
-        raise fault(Code.NETWORK_NOT_CANONICAL, message, f"write {found}")
+        raise fault(words("address6-not-short", text, found))
     own, linked = ip_network(text), "fe80::/10" if "/" in text else "::/128"
     for each in ("::/128", "::1/128", "::ffff:0:0/96", "ff00::/8", linked):
         if ip_network(each).overlaps(own):
-            message = f"{text} has addresses of {each}, which no machine of a network has"
-            fix = "write a network of your own, such as one in fd00::/8, or an address in it"
-            raise fault(Code.ADDRESS_RESERVED, message, fix)
+            raise fault(words("address6-reserved", text, each))
     return text
 
 
@@ -110,20 +75,17 @@ def _demand_bare(url: str) -> str:
     scheme, _, rest = url.partition("://")
     host = rest.partition("/")[0]
     if rest != host:
-        fix = f"write {scheme}://{host}, as containerd adds /v2 itself"
-        raise fault(Code.INVALID_VALUE, "the URL of a registry has no path", fix)
+        raise fault(words("registry-with-path", scheme, host))
     return url
 
 
 def _demand_free(port: int) -> int:
     if owner := port_owner(port, control_plane=True):
-        message = f"port {port} of a control plane's hosts is that of {owner}"
-        fix = "write 6443, or another port that no program of the hosts has"
-        raise fault(Code.PORT_TAKEN, message, fix)
+        raise fault(words("api-port-taken", port, owner))
     return port
 
 
-Host = Annotated[str, Field(pattern=rf"^{HOST}$", max_length=253, examples=["10.16.0.2"])]
+Host = Annotated[str, text_form(HOST, "10.16.0.2", longest=253)]
 """A DNS name or an IPv4 address."""
 
 Server = Annotated[Host, AfterValidator(_demand_reachable)]
@@ -136,17 +98,13 @@ HostNetwork = Annotated[Network, AfterValidator(_demand_usable)]
 """A network whose addresses machines, pods or Services can have."""
 
 HostAddress6 = Annotated[
-    str,
-    Field(pattern=r"^[0-9a-f:]{2,39}$", examples=["2001:db8:a::1"]),
-    AfterValidator(_demand_usable6),
+    str, text_form("[0-9a-f:]{2,39}", "2001:db8:a::1"), AfterValidator(_demand_usable6)
 ]
 """An IPv6 address that a machine can have, in the short form of RFC 5952."""
 
 Network6 = Annotated[
     str,
-    Field(
-        pattern=r"^[0-9a-f:]{2,39}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$", examples=["2001:db8:a::/64"]
-    ),
+    text_form("[0-9a-f:]{2,39}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])", "2001:db8:a::/64"),
     AfterValidator(_demand_usable6),
 ]
 """An IPv6 network in CIDR notation and short form, with no bit set behind its prefix."""
@@ -157,11 +115,7 @@ ApiPort = Annotated[int, Field(ge=1, le=65535), AfterValidator(_demand_free)]
 HttpUrl = Annotated[
     str,
     AfterValidator(_demand_url),
-    Field(
-        pattern=rf"^https?://{HOST}(:{PORT})?{_PATH}$",
-        max_length=512,
-        examples=["https://registry.tokyo-1.example"],
-    ),
+    text_form(f"https?://{HOST}(:{PORT})?{_PATH}", "https://registry.tokyo-1.example", longest=512),
 ]
 """An http or https URL of a server that other machines reach: no credentials, query, fragment."""
 

@@ -8,15 +8,12 @@ from schemas.model.addresses import ApiPort, HostAddress, HostNetwork, Network6,
 from schemas.model.control_plane import Arguments, Audit, Encryption, Issuer
 from schemas.model.etcd_snapshots import EtcdSnapshots
 from schemas.model.extra import RENDERED, Allowed
-from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath
+from schemas.model.primitives import ContextName, KubernetesVersion, Model, RelativePath, text_form
 from schemas.model.vocabulary import PodNetworkInstall, VirtualIp
 
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 _PathOrNone = Annotated[
-    str,
-    Field(
-        pattern=rf"^({_PART}(/{_PART})*)?$", max_length=200, examples=["pod-network/flannel.yaml"]
-    ),
+    str, text_form(f"({_PART}(/{_PART})*)?", "pod-network/flannel.yaml", longest=200)
 ]
 """A file or folder below ``sites/``; empty where there is none."""
 

@@ -9,16 +9,23 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.model.addresses import HttpUrl
-from schemas.model.primitives import AbsolutePath, DnsLabel, Model, RelativePath, SecretName
+from schemas.model.primitives import (
+    AbsolutePath,
+    DnsLabel,
+    Model,
+    RelativePath,
+    SecretName,
+    text_form,
+)
 
-Plain = Annotated[str, Field(pattern=r"^[ -z|~]+$", max_length=1024, examples=["kubernetes"])]
+Plain = Annotated[str, text_form("[ -z|~]+", "kubernetes", longest=1024)]
 """Printable ASCII without braces."""
 
 Conditions = Annotated[dict[Plain, Plain], Field(max_length=20)]
 """Conditions in CEL by the message of whoever does not meet them."""
 
 Flags = Annotated[
-    dict[Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,62}$", examples=["v"])], Plain],
+    dict[Annotated[str, text_form("[a-z][a-z0-9-]{0,62}", "v")], Plain],
     Field(max_length=50),
 ]
 """Arguments of a program by their names, without dashes before them."""
@@ -31,7 +38,7 @@ class Issuer(Model):
     """Address of the issuer (https), as its tokens spell it."""
     audiences: Annotated[list[Plain], Field(min_length=1, max_length=10)]
     """Audiences, one of which a token must have; usually the client's id."""
-    prefix: Annotated[str, Field(pattern=r"^[a-z][a-z0-9.-]{0,30}:$")] = "oidc:"
+    prefix: Annotated[str, text_form("[a-z][a-z0-9.-]{0,30}:")] = "oidc:"
     """Prefix of all its users and groups: an issuer cannot name anybody else's."""
     username_claim: Plain = "sub"
     """Claim that holds the user's name; it must never pass to another person."""

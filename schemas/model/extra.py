@@ -8,18 +8,13 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from schemas.model.policies import Day, Sentence
-from schemas.model.primitives import DnsLabel, Model, RelativePath
+from schemas.model.primitives import DnsLabel, Model, RelativePath, text_form
 
 LOCK, VALUES, RENDERED = "chart.lock.yaml", "values.yaml", "rendered.yaml"
 """The files of a chart, in its folder."""
 _PART = r"[A-Za-z0-9][A-Za-z0-9._-]*"
 FilePattern = Annotated[
-    str,
-    Field(
-        pattern=rf"^({_PART}/)+[A-Za-z0-9*][A-Za-z0-9._*-]*$",
-        max_length=200,
-        examples=["extra/metallb/*.yaml"],
-    ),
+    str, text_form(f"({_PART}/)+[A-Za-z0-9*][A-Za-z0-9._*-]*", "extra/metallb/*.yaml", longest=200)
 ]
 """Files in a folder below ``sites/``: a path, or one whose last part has ``*`` for any text."""
 Danger = Literal["host-access", "cluster-rights", "admission", "exposure", "images"]
@@ -46,9 +41,9 @@ class Allowed(Model):
 class OwnersRule(Model):
     """What a change of a custom resource does to machines, by the word of its owner."""
 
-    kind: Annotated[str, Field(pattern=r"^[A-Z][A-Za-z0-9]*(\.[a-z0-9.-]+)?$", max_length=200)]
+    kind: Annotated[str, text_form(r"[A-Z][A-Za-z0-9]*(\.[a-z0-9.-]+)?", longest=200)]
     """Kind of the objects, with its API group where another group has one of the same name."""
-    path: Annotated[str, Field(pattern=r"^\S*$", max_length=300, examples=["spec.addresses"])] = ""
+    path: Annotated[str, text_form(r"\S*", "spec.addresses", longest=300)] = ""
     """Field, with all below it; ``*`` is any one step. Default: the object as a whole."""
     effect: Literal["none", "pod-restart", "drain", "reboot", "unknown"]
     """The effect of a change; what wipes or removes a machine is nothing that an owner states."""
@@ -93,23 +88,23 @@ class ChartLock(Model):
     """Chart as helm takes it: an OCI reference, or its name in a repository."""
     repository: Annotated[str, Field(max_length=500)] = ""
     """URL of the chart's repository; empty for an OCI reference or a folder."""
-    version: Annotated[str, Field(pattern=r"^v?[0-9]+\.[0-9]+\.[0-9]+[-+.A-Za-z0-9]*$")]
+    version: Annotated[str, text_form(r"v?[0-9]+\.[0-9]+\.[0-9]+[-+.A-Za-z0-9]*")]
     """Version of the chart."""
-    digest: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+    digest: Annotated[str, text_form("sha256:[0-9a-f]{64}")]
     """Digest of the chart's archive or files."""
     release: DnsLabel
     """Name of the release."""
     namespace: DnsLabel
     """Namespace of objects that name none."""
-    helm: Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+[-+.A-Za-z0-9]*$")]
+    helm: Annotated[str, text_form(r"v[0-9]+\.[0-9]+[-+.A-Za-z0-9]*")]
     """Version of helm."""
-    kube_version: Annotated[str, Field(pattern=r"^1\.[0-9]+\.[0-9]+$")]
+    kube_version: Annotated[str, text_form(r"1\.[0-9]+\.[0-9]+")]
     """Version of Kubernetes that it was rendered for."""
     api_versions: list[str] = []
     """Further API versions that the chart was told of."""
     hooks: list[str] = []
     """Hooks of helm that were left out."""
-    values: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+    values: Annotated[str, text_form("sha256:[0-9a-f]{64}")]
     """Digest of values.yaml."""
-    rendered: Annotated[str, Field(pattern=r"^sha256:[0-9a-f]{64}$")]
+    rendered: Annotated[str, text_form("sha256:[0-9a-f]{64}")]
     """Digest of rendered.yaml."""

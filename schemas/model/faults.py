@@ -1,23 +1,17 @@
 """Faults of hosts by name: those of Foresite's own checks (faults.toml), and those of a site's."""
 
 import re
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field
+from schemas.kubernetes.tables import read_table
+from schemas.model.primitives import text_form
 
-FaultName = Annotated[
-    str,
-    Field(pattern=r"^[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*$", max_length=40, examples=["disk-full"]),
-]
+FaultName = Annotated[str, text_form("[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", "disk-full", longest=40)]
 """Name of a fault: words of small letters and digits, with dashes between them. Each word begins
 with a letter, so that the condition's type leads back to it."""
 
-RECORDS: Mapping[str, Mapping[str, str]] = tomllib.loads(
-    Path(__file__).with_suffix(".toml").read_text("utf-8")
-)
+RECORDS: Mapping[str, Mapping[str, str]] = read_table(__file__)
 """The faults of Foresite's own checks by name."""
 KUBERNETES_CONDITIONS = frozenset(
     ["Ready", "MemoryPressure", "DiskPressure", "PidPressure", "NetworkUnavailable"]

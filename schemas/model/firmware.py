@@ -7,9 +7,9 @@ from pydantic.alias_generators import to_camel
 
 from schemas.model.addresses import HttpUrl
 from schemas.model.host_settings import TEXT_OR_NUMBER
-from schemas.model.primitives import Model
+from schemas.model.primitives import Model, text_form
 
-Word = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,126}$")]
+Word = Annotated[str, text_form("[A-Za-z0-9][A-Za-z0-9 ._:/-]{0,126}")]
 """What a BMC calls a disk, a controller, a setting or its value."""
 
 
@@ -41,7 +41,7 @@ class RaidVolume(Model):
 class FirmwareUpdate(Model):
     """A version of a component's firmware."""
 
-    component: Annotated[str, Field(pattern=r"^(bios|bmc|nic:[A-Za-z0-9._-]{1,60})$")]
+    component: Annotated[str, text_form("(bios|bmc|nic:[A-Za-z0-9._-]{1,60})")]
     """Component: bios, bmc, or a network card, as nic:NIC.1."""
     url: HttpUrl
     """Where the BMC gets it; another URL, and nothing else, makes it flash again."""

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from schemas.model.addresses import Host, HostAddress, HttpUrl, Server
 from schemas.model.object_cache import DataPath
-from schemas.model.primitives import Model, RelativePath
+from schemas.model.primitives import Model, RelativePath, text_form
 from schemas.model.ssh_key import PublicKey
 from schemas.model.vocabulary import DataFormat
 
@@ -14,7 +14,7 @@ from schemas.model.vocabulary import DataFormat
 class Ssh(Model):
     """SSH access to hosts."""
 
-    user: Annotated[str, Field(pattern=r"^[a-z][a-z0-9-]{0,30}$", examples=["ops"])]
+    user: Annotated[str, text_form("[a-z][a-z0-9-]{0,30}", "ops")]
     """Name of the user that is made on each host."""
     keys: Annotated[list[PublicKey], Field(min_length=1, max_length=50)]
     """Public keys that may log in."""
@@ -29,7 +29,7 @@ class Proxy(Model):
     """Names that are reached directly, besides the site's own networks."""
 
 
-FolderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}$")]
+FolderName = Annotated[str, text_form("[A-Za-z0-9_][A-Za-z0-9_.-]{0,62}")]
 """The name of a folder."""
 
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from pydantic.alias_generators import to_camel
 
 from schemas.model.firmware import Firmware, RaidVolume
-from schemas.model.primitives import DnsLabel, Model
+from schemas.model.primitives import DnsLabel, Model, text_form
 
 
 class BmcProtocol(StrEnum):
@@ -63,7 +63,7 @@ class Bmc(Model):
 
     protocol: BmcProtocol = Field(default=BmcProtocol.REDFISH_VIRTUALMEDIA, strict=False)
     """The protocol between the Bare Metal Operator and the BMC."""
-    system_path: Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/-]*$")] = "/redfish/v1/Systems/1"
+    system_path: Annotated[str, text_form("/[A-Za-z0-9._/-]*")] = "/redfish/v1/Systems/1"
     """Path of the system resource in Redfish; not used with ipmi."""
     verify_certificate: bool = True
     """True if the BMC's TLS certificate is verified."""
@@ -77,17 +77,13 @@ DISK_LINK = r"/dev/disk/by-(?:path|id)/[A-Za-z0-9_:.+-]+"
 DEVICE_NAME = r"/dev/(?:disk/by-path/)?[A-Za-z0-9_:.+-]+"
 HCTL = r"[0-9]{1,5}(?::[0-9]{1,5}){3}"
 
-DeviceName = Annotated[
-    str, Field(pattern=f"^{DEVICE_NAME}$", examples=[f"{BY_PATH}pci-0000:01:00.0-nvme-1"])
-]
+DeviceName = Annotated[str, text_form(DEVICE_NAME, f"{BY_PATH}pci-0000:01:00.0-nvme-1")]
 """A device file of a disk, as the Bare Metal Operator takes it."""
-DiskWords = Annotated[str, Field(pattern=f"^{DISK_WORDS}$")]
+DiskWords = Annotated[str, text_form(DISK_WORDS)]
 """What the maker calls a disk."""
-DiskId = Annotated[str, Field(pattern=f"^{DISK_ID}$")]
+DiskId = Annotated[str, text_form(DISK_ID)]
 """What one disk alone is called."""
-DiskLink = Annotated[
-    str, Field(pattern=f"^{DISK_LINK}$", examples=[f"{BY_PATH}pci-0000:41:00.0-nvme-1"])
-]
+DiskLink = Annotated[str, text_form(DISK_LINK, f"{BY_PATH}pci-0000:41:00.0-nvme-1")]
 """A link to a disk that is the same after each boot."""
 
 
@@ -97,7 +93,7 @@ class RootDisk(Model):
 
     device_name: DeviceName | None = None
     """Link below /dev/disk/by-path; a kernel name, such as /dev/sda, on hosts of one disk only."""
-    hctl: Annotated[str, Field(pattern=f"^{HCTL}$", examples=["0:0:0:0"])] | None = None
+    hctl: Annotated[str, text_form(HCTL, "0:0:0:0")] | None = None
     """SCSI address: host, channel, target and LUN."""
     model: DiskWords | None = None
     """Part of the model."""

@@ -11,8 +11,8 @@ from typing import Annotated
 from pydantic import AfterValidator, BeforeValidator, Field
 
 from schemas.model.addresses import HostAddress, HostNetwork
-from schemas.model.codes import Code
-from schemas.model.primitives import Model, ZoneName, fault
+from schemas.model.primitives import Model, ZoneName, fault, text_form
+from schemas.model.texts import words
 
 _TAKEN = re.compile(
     r"lo|(eth|en|ib|wl|ww|br|bond|veth|cni|cali|cilium|docker|dummy|flannel|kube|lxc|tun|vxlan).*"
@@ -29,23 +29,15 @@ _LONGEST = 10
 
 def _demand_free(name: str) -> str:
     if len(name) > _LONGEST:
-        message = f"{name} leaves no room for a VLAN's id behind it: Linux takes 15 characters"
-        fix = f"write at most {_LONGEST} characters, such as nic0; the NIC is found by its MAC"
-        raise fault(Code.OUT_OF_BOUNDS, message, fix)
+        raise fault(words("nic-name-too-long", name, _LONGEST))
     if _TAKEN.fullmatch(name):
-        message = f"{name} is a name that the kernel or a pod network gives to its own devices"
-        raise fault(Code.RESERVED_NAME, message, "write nic0, nic1 and so on")
+        raise fault(words("nic-name-reserved", name))
     return name
 
 
 def _demand_monitored(mode: object) -> object:
     if mode in _BLIND:
-        message = (
-            f"the kernel does not watch the links of {mode} unless told to (miimon), and no "
-            "Metal3DataTemplate can carry that: traffic into a dead link would be lost"
-        )
-        fix = "write 802.3ad with LACP on the switch, or balance-tlb where the switch has none"
-        raise fault(Code.INVALID_VALUE, message, fix)
+        raise fault(words("bond-mode-unwatched", mode))
     return mode
 
 
@@ -69,18 +61,16 @@ class BondHash(StrEnum):
     """By IP addresses and ports."""
 
 
-NicName = Annotated[
-    str, Field(pattern=f"^{_NIC}$", examples=["nic0"]), AfterValidator(_demand_free)
-]
+NicName = Annotated[str, text_form(_NIC, "nic0"), AfterValidator(_demand_free)]
 """The name that a NIC gets: at most 10 small letters and digits."""
 
-BondName = Annotated[str, Field(pattern=r"^bond[0-7]$", examples=["bond0"])]
+BondName = Annotated[str, text_form("bond[0-7]", "bond0")]
 """The name of a bond, counted from bond0: cloud-init names them so, whatever a template says."""
 
-Device = Annotated[str, Field(pattern=rf"^{_NIC}(\.{_VLAN})?$", examples=["bond0.210"])]
+Device = Annotated[str, text_form(rf"{_NIC}(\.{_VLAN})?", "bond0.210")]
 """A NIC, a bond, or a VLAN of one of them: its name, a dot, and the id from 1 to 4094."""
 
-NetworkName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9]{1,14}$", examples=["storage"])]
+NetworkName = Annotated[str, text_form("[a-z][a-z0-9]{1,14}", "storage")]
 """The name of a network: 2 to 15 small letters and digits."""
 
 Mtu = Annotated[int, Field(ge=1280, le=9000, examples=[9000])]

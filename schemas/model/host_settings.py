@@ -8,23 +8,22 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Field
 
-from schemas.model.primitives import AbsolutePath, Model, RelativePath
+from schemas.model.primitives import AbsolutePath, Model, RelativePath, text_form
 
-ShellLine = Annotated[
-    str, Field(pattern=r"^[ -~]{1,1000}$", examples=["systemctl restart rsyslog"])
-]
+ShellLine = Annotated[str, text_form("[ -~]{1,1000}", "systemctl restart rsyslog")]
 """A line for a shell, in ASCII."""
 KernelArgument = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(=[A-Za-z0-9_.,:/@+=-]{1,190})?$",
-          examples=["iommu=pt"]),
-]  # fmt: skip
+    str, text_form("[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}(=[A-Za-z0-9_.,:/@+=-]{1,190})?", "iommu=pt")
+]
 """An argument of the kernel, with its value."""
 Sysctl = Annotated[
     str,
-    Field(pattern=r"^[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}(/[0-9]{1,4})?){1,7}$",
-          examples=["net.core.rmem_max", "net.ipv4.conf.bond0/210.rp_filter"]),
-]  # fmt: skip
+    text_form(
+        r"[a-z0-9_-]{1,32}(\.[A-Za-z0-9_-]{1,64}(/[0-9]{1,4})?){1,7}",
+        "net.core.rmem_max",
+        "net.ipv4.conf.bond0/210.rp_filter",
+    ),
+]
 """A setting of the kernel below /proc/sys, with dots; / is the dot of a VLAN (sysctl.d(5))."""
 TEXT_OR_NUMBER = (
     BeforeValidator(lambda value: str(value) if type(value) is int else value),
@@ -32,10 +31,10 @@ TEXT_OR_NUMBER = (
 )
 """A whole number need not be in quotes."""
 SysctlValue = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9_./:,|%-][A-Za-z0-9_./:,|% -]{0,199}$"), *TEXT_OR_NUMBER
+    str, text_form("[A-Za-z0-9_./:,|%-][A-Za-z0-9_./:,|% -]{0,199}"), *TEXT_OR_NUMBER
 ]
 """The value of a sysctl."""
-ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_-]{0,62}$", examples=["br_netfilter"])]  # fmt: skip # noqa: E501
+ModuleName = Annotated[str, text_form("[A-Za-z0-9_][A-Za-z0-9_-]{0,62}", "br_netfilter")]
 """A module of the kernel."""
 
 
@@ -48,11 +47,9 @@ class HostFile(Model):
     """Text of the file."""
     source: RelativePath | None = None
     """A file below sites/ with its text, in place of ``content``."""
-    permissions: Annotated[str, Field(pattern=r"^0[0-7]{3}$")] = "0644"
+    permissions: Annotated[str, text_form("0[0-7]{3}")] = "0644"
     """Permissions of the file."""
-    owner: Annotated[str, Field(pattern=r"^[a-z_][a-z0-9_-]{0,30}:[a-z_][a-z0-9_-]{0,30}$")] = (
-        "root:root"
-    )
+    owner: Annotated[str, text_form("[a-z_][a-z0-9_-]{0,30}:[a-z_][a-z0-9_-]{0,30}")] = "root:root"
     """Its user and group, which the OS image has."""
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from schemas.kubernetes.quantities import in_bytes
-from schemas.model.primitives import Model, Percent
+from schemas.model.primitives import Model, Percent, text_form
 from schemas.model.sizes import Cores, LogSize, Memory, ScratchSpace
 
 CpuOption = Literal[
@@ -17,17 +17,15 @@ CpuOption = Literal[
 """Those without a feature gate (Kubernetes 1.34 to 1.37, cm/cpumanager/policy_options.go)."""
 CpuSet = Annotated[
     str,
-    Field(pattern=r"^[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,63}$"),
+    text_form("[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,63}"),
     Field(examples=["0-1,64-65"]),
 ]
 """Numbers of processors."""
-NumaMemory = Annotated[str, Field(pattern=r"^(0|[0-9]{1,9}([kMGT]|[KMGT]i))$", examples=["1274Mi"])]
+NumaMemory = Annotated[str, text_form("(0|[0-9]{1,9}([kMGT]|[KMGT]i))", "1274Mi")]
 """Memory of one NUMA node."""
 Namespaced = Annotated[
     str,
-    Field(
-        pattern=r"^(kernel\.(sem|(shm|msg)[a-z_]*\*?)|(fs\.mqueue|net)\.[a-z0-9_./-]*[a-z0-9*])$"
-    ),
+    text_form(r"(kernel\.(sem|(shm|msg)[a-z_]*\*?)|(fs\.mqueue|net)\.[a-z0-9_./-]*[a-z0-9*])"),
     Field(examples=["net.core.somaxconn"]),
 ]
 """A sysctl that each pod has for itself."""

@@ -8,15 +8,13 @@ from typing import Annotated
 from pydantic import Field
 
 from schemas.model.addresses import HttpUrl
-from schemas.model.primitives import DnsLabel, LabelKey, LabelValue, Model, Percent
+from schemas.model.primitives import DnsLabel, LabelKey, LabelValue, Model, Percent, text_form
 from schemas.model.vocabulary import ReceiverKind
 
-SecretKey = Annotated[
-    str, Field(pattern=r"^[-._a-zA-Z0-9]{1,253}$", examples=["url", "routing-key"])
-]
+SecretKey = Annotated[str, text_form("[-._a-zA-Z0-9]{1,253}", "url", "routing-key")]
 """A key of a Secret's data."""
 
-ScrapeJob = Annotated[str, Field(pattern=r"^[a-zA-Z0-9]([-_./a-zA-Z0-9]{0,126}[a-zA-Z0-9])?$")]
+ScrapeJob = Annotated[str, text_form("[a-zA-Z0-9]([-_./a-zA-Z0-9]{0,126}[a-zA-Z0-9])?")]
 """The value of the label ``job`` in Prometheus."""
 
 
@@ -31,9 +29,7 @@ class Receiver(Model):
     """Secret in the namespace: the URL of a webhook or of Slack, or PagerDuty's routing key."""
     key: SecretKey
     """Key of the Secret."""
-    channel: Annotated[str, Field(pattern=r"^[#@][-_a-z0-9]{1,80}$", examples=["#gpu"])] | None = (
-        None
-    )
+    channel: Annotated[str, text_form("[#@][-_a-z0-9]{1,80}", "#gpu")] | None = None
     """Channel (Slack)."""
 
 

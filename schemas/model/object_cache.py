@@ -9,7 +9,8 @@ from pydantic import Field
 
 from schemas.kubernetes.forms import REGISTRY
 from schemas.kubernetes.quantities import MIB, thousandths
-from schemas.model.primitives import DnsLabel, ImageReference, Ipv4, Model, PoolName
+from schemas.model.accelerators import VariableName
+from schemas.model.primitives import DnsLabel, ImageReference, Ipv4, Model, PoolName, text_form
 from schemas.model.sizes import Cores, DiskSpace, Memory
 from schemas.model.vocabulary import CacheDiscovery
 
@@ -20,34 +21,19 @@ TABLE_SIZE = 1_048_573
 another size moves nearly every key. At 400 hosts the loss of one moves 0.40 % of the keys, 1.6
 times its share; Envoy's own default of 65,537 moves 1.26 % (docs/object-cache.md)."""
 
-UrlPath = Annotated[
-    str,
-    Field(pattern=r"^(/[A-Za-z0-9_.~-]+)+$", max_length=128, examples=["/healthz"]),
-]
+UrlPath = Annotated[str, text_form("(/[A-Za-z0-9_.~-]+)+", "/healthz", longest=128)]
 """The path of a URL."""
 
-BucketName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{1,61}[a-z0-9])$", examples=["vision"])
-]
+BucketName = Annotated[str, text_form("[a-z0-9]([-a-z0-9.]{1,61}[a-z0-9])", "vision")]
 """A bucket's name: 3 to 63 lower-case letters, digits, dots and dashes, as in S3."""
 
 RegistryHost = Annotated[
-    str,
-    Field(
-        pattern=rf"^{REGISTRY}$",
-        max_length=197,
-        examples=["docker.io", "registry.example:5000"],
-    ),
+    str, text_form(REGISTRY, "docker.io", "registry.example:5000", longest=197)
 ]
 """A container registry as it stands in image references."""
 
-ServiceName = Annotated[
-    str, Field(pattern=r"^[a-z]([-a-z0-9]{0,53}[a-z0-9])?$", examples=["cache"])
-]
+ServiceName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,53}[a-z0-9])?", "cache")]
 """The name of a Service (RFC 1035: a letter first), with room for the ``-servers`` of another."""
-
-EnvName = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]{0,127}$")]
-"""The name of an environment variable."""
 
 Port = Annotated[int, Field(ge=1024, le=32767)]
 """A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
@@ -65,10 +51,7 @@ ConfigPath = Annotated[
 ]
 """A file in a container whose folder is mounted, so without a colon."""
 
-Audience = Annotated[
-    str,
-    Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?$", examples=["cache"]),
-]
+Audience = Annotated[str, text_form("[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?", "cache")]
 """The audience of tokens."""
 
 
@@ -95,7 +78,7 @@ class CacheServer(Model):
     """Command in the image; default: its entry point."""
     args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
     """Arguments of the command; $(CACHE_PORT) and so on stand for what this section says."""
-    env: dict[EnvName, Annotated[str, Field(max_length=1024)]] = {}
+    env: dict[VariableName, Annotated[str, Field(max_length=1024)]] = {}
     """Environment besides CACHE_CONFIG, CACHE_DATA, CACHE_CAPACITY (in bytes), CACHE_AUDIENCE,
     CACHE_PORT and CACHE_HOST (the host's address), which are always there; no secrets."""
     port: Port = 8081

@@ -9,7 +9,7 @@ from pydantic import Field, JsonValue
 
 from schemas.model.extra import Owner
 from schemas.model.policies import Day, Sentence
-from schemas.model.primitives import DnsLabel, Model
+from schemas.model.primitives import DnsLabel, Model, text_form
 
 _STEP = r"/([^/\[\]~]|~[01])+(\[[A-Za-z]+=[^\[\]\s]+\])?"
 MOST_PATCHES, MOST_OPERATIONS = 50, 20
@@ -23,10 +23,8 @@ class PatchOperation(Model):
     """The operation; ``test`` fails the patch where something else is there."""
     path: Annotated[
         str,
-        Field(
-            pattern=rf"^({_STEP})+$",
-            max_length=500,
-            examples=["/spec/template/spec/containers[name=manager]/args/-"],
+        text_form(
+            f"({_STEP})+", "/spec/template/spec/containers[name=manager]/args/-", longest=500
         ),
     ]
     """JSON pointer; an item of a list is an index, ``-`` (behind the last), or ``[name=a]``."""
@@ -40,12 +38,7 @@ class Patch(Model):
     component: DnsLabel
     """Component that makes the objects."""
     object: Annotated[
-        str,
-        Field(
-            pattern=r"^[A-Za-z0-9*][A-Za-z0-9*./:_-]*$",
-            max_length=300,
-            examples=["KubeadmConfigTemplate/h100"],
-        ),
+        str, text_form("[A-Za-z0-9*][A-Za-z0-9*./:_-]*", "KubeadmConfigTemplate/h100", longest=300)
     ]
     """Logical name of an object: its kind, and its name without a hash. ``*`` is any text, and then
     each of the objects has to take the patch."""

@@ -7,28 +7,19 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, Model, RelativePath
+from schemas.model.primitives import DnsLabel, Model, RelativePath, text_form
 from schemas.model.vocabulary import ClusterRule, Severity
 
 Sentence = Annotated[str, Field(min_length=10, max_length=300, pattern=r"^[^\n]+$")]
 """A reason that a stranger understands a year later."""
 
-Day = Annotated[
-    str,
-    Field(
-        pattern=r"^20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$", examples=["2027-06-30"]
-    ),
-]
+Day = Annotated[str, text_form("20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", "2027-06-30")]
 """A day of the calendar."""
 
 _OBJECT = r"[A-Z][A-Za-z0-9]* ([a-z0-9*][-a-z0-9.*]*/)?[a-z0-9*][-a-z0-9.:*]*"
 ObjectPattern = Annotated[
     str,
-    Field(
-        pattern=rf"^{_OBJECT}( in {_OBJECT})?$",
-        max_length=300,
-        examples=["DaemonSet accelerators/device-plugin-*"],
-    ),
+    text_form(f"{_OBJECT}( in {_OBJECT})?", "DaemonSet accelerators/device-plugin-*", longest=300),
 ]
 """Objects by kind, namespace and name; ``*`` stands for any text within one of them. What is text
 in another object is named with it: ``DaemonSet network/agent in ConfigMap */manifests``."""

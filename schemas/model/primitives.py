@@ -24,7 +24,7 @@ from schemas.kubernetes.forms import (
     SUBDOMAIN,
     TAG,
 )
-from schemas.model.codes import Code
+from schemas.model.texts import Words, words
 
 IPV4_PATTERN = rf"^{IPV4}$"
 LONGEST_SUBDOMAIN = 253
@@ -68,68 +68,68 @@ def field_docs(model: type[Model]) -> dict[str, str]:
             docs = made_of if isinstance(made_of, dict) else field_docs(made_of)
             found |= {name: docs[name] for name in each.model_fields}
         elif issubclass(each, Model) and each is not Model:
-            (node,) = ast.parse(textwrap.dedent(inspect.getsource(each))).body
-            body = node.body if isinstance(node, ast.ClassDef) else []
-            for field, doc in itertools.pairwise(body):
-                if isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name):
-                    text = _constant(doc)
-                    found |= {field.target.id: inspect.cleandoc(text)} if text else {}
+            found |= docs_below(each)
     return found
 
 
-def _constant(node: ast.stmt) -> str:
-    value = node.value if isinstance(node, ast.Expr) else None
-    return value.value if isinstance(value, ast.Constant) and isinstance(value.value, str) else ""
+def docs_below(of: type) -> dict[str, str]:
+    """The docstring below each field of a class, or each member of an enum, by its name."""
+    (node,) = ast.parse(textwrap.dedent(inspect.getsource(of))).body
+    found = {}
+    for named, below in itertools.pairwise(node.body if isinstance(node, ast.ClassDef) else []):
+        targets = named.targets if isinstance(named, ast.Assign) else [getattr(named, "target", 0)]
+        text = getattr(getattr(below, "value", None), "value", None)
+        if isinstance(targets[0], ast.Name) and isinstance(text, str):
+            found[targets[0].id] = inspect.cleandoc(text)
+    return found
 
 
-def fault(code: Code, message: str, fix: str, **values: Any) -> PydanticCustomError:
-    """An error that a validator raises: its ``code``, what is wrong, and what to write instead."""
-    return PydanticCustomError(code.value, "{message}", {"message": message, "fix": fix, **values})
+def text_form(pattern: str, *examples: str, longest: int = 0) -> Any:
+    """A text that fits a pattern as a whole, such as the examples."""
+    given: dict[str, Any] = {"pattern": f"^{pattern}$"}
+    if examples:
+        given["examples"] = [*examples]
+    if longest:
+        given["max_length"] = longest
+    return Field(**given)
+
+
+def fault(said: Words) -> PydanticCustomError:
+    """An error that a validator raises."""
+    context = {"message": said.message, "fix": said.fix}
+    return PydanticCustomError(said.code.value, "{message}", context)
 
 
 def _canonical(value: str) -> str:
     network = ipaddress.ip_network(value, strict=False)
     if str(network) != value:
-        raise fault(
-            Code.NETWORK_NOT_CANONICAL,
-            f"{value} has bits set behind its prefix",
-            f"write {network}, the network that this address lies in",
-        )
+        raise fault(words("network-not-canonical", value, network))
     return value
 
 
 def _short_prefix(value: str) -> str:
     prefix = value.rpartition("/")[0]
     if len(prefix) > LONGEST_SUBDOMAIN:
-        message = f"the domain before the slash has {len(prefix)} characters"
-        fix = f"write at most {LONGEST_SUBDOMAIN} characters before the slash"
-        raise fault(Code.OUT_OF_BOUNDS, message, fix)
+        raise fault(words("label-prefix-too-long", len(prefix), LONGEST_SUBDOMAIN))
     return value
 
 
-OsName = Annotated[
-    str, Field(pattern=r"^[a-z0-9]([-a-z0-9.]{0,40}[a-z0-9])?$", examples=["ubuntu-24.04"])
-]
+OsName = Annotated[str, text_form("[a-z0-9]([-a-z0-9.]{0,40}[a-z0-9])?", "ubuntu-24.04")]
 """The name of an operating system in a release."""
 
-SiteName = Annotated[
-    str,
-    Field(pattern=r"^[a-z][a-z0-9-]{1,38}[a-z0-9]$", examples=["tokyo-1"]),
-]
+SiteName = Annotated[str, text_form("[a-z][a-z0-9-]{1,38}[a-z0-9]", "tokyo-1")]
 """A site's name: also its file's, its Pulumi stack's, its Cluster's and its namespace's."""
 
 DnsLabel = Annotated[str, Field(pattern=DNS_LABEL_PATTERN, examples=["v100"])]
 """A DNS label (RFC 1123): at most 63 lower-case letters, digits and dashes."""
 
-PoolName = Annotated[str, Field(pattern=r"^[a-z]([-a-z0-9]{0,28}[a-z0-9])?$", examples=["v100"])]
+PoolName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,28}[a-z0-9])?", "v100")]
 """A pool's name: a DNS label of at most 30 characters, as a zone and a hash are added to it."""
 
-ZoneName = Annotated[str, Field(pattern=r"^[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?$", examples=["a"])]
+ZoneName = Annotated[str, text_form("[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?", "a")]
 """A network zone's name: a DNS label of at most 15 characters."""
 
-ContextName = Annotated[
-    str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._@:/-]{0,126}$", examples=["mgmt-jp-east"])
-]
+ContextName = Annotated[str, text_form("[A-Za-z0-9][A-Za-z0-9._@:/-]{0,126}", "mgmt-jp-east")]
 """The name of a context in a kubeconfig."""
 
 Ipv4 = Annotated[str, Field(pattern=IPV4_PATTERN, examples=["10.16.0.10"])]
@@ -137,106 +137,88 @@ Ipv4 = Annotated[str, Field(pattern=IPV4_PATTERN, examples=["10.16.0.10"])]
 
 Network = Annotated[
     str,
-    Field(
-        pattern=IPV4_PATTERN[:-1] + r"/(3[0-2]|[12]?[0-9])$",
-        examples=["10.16.0.0/22"],
-    ),
+    text_form(rf"{IPV4}/(3[0-2]|[12]?[0-9])", "10.16.0.0/22"),
     AfterValidator(_canonical),
 ]
 """An IPv4 network in CIDR notation, with no bit set behind its prefix."""
 
 KubernetesVersion = Annotated[
-    str, Field(pattern=r"^v1\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})$", examples=["v1.34.3"])
+    str, text_form(r"v1\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})", "v1.34.3")
 ]
 """A Kubernetes release with its ``v``, as Cluster API spells it."""
 
 RelativePath = Annotated[
     str,
-    Field(
-        pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*$",
-        max_length=200,
-        examples=["pod-network/flannel.yaml"],
+    text_form(
+        "[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*",
+        "pod-network/flannel.yaml",
+        longest=200,
     ),
 ]
 """A file below ``sites/``; a path cannot lead out of it."""
 
 LabelKey = Annotated[
     str,
-    Field(pattern=rf"^({SUBDOMAIN}/)?{QUALIFIED}$", max_length=317, examples=["example.com/team"]),
+    text_form(f"({SUBDOMAIN}/)?{QUALIFIED}", "example.com/team", longest=317),
     AfterValidator(_short_prefix),
 ]
 """The key of a Kubernetes label or taint: a qualified name (k8s.io/apimachinery 0.34.3,
 pkg/api/validate/content/kube.go, IsLabelKey)."""
 
-LabelValue = Annotated[
-    str, Field(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$", examples=["vision"])
-]
+LabelValue = Annotated[str, text_form("([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", "vision")]
 """The value of a Kubernetes label or taint."""
 
 HostFolder = Annotated[
-    str,
-    Field(pattern=r"^(/|(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+)$", max_length=256, examples=["/"]),
+    str, text_form("(/|(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+)", "/", longest=256)
 ]
 """A folder of a host, or its root."""
 
-SecretName = Annotated[str, Field(pattern=rf"^{SUBDOMAIN}$", max_length=122, examples=["bmc"])]
+SecretName = Annotated[str, text_form(SUBDOMAIN, "bmc", longest=122)]
 """The name of a Secret."""
 
 Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 """A share in per cent, as a whole number."""
 
-Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Sha256 = Annotated[str, text_form("[0-9a-f]{64}")]
 """The SHA-256 of a file in lower-case hexadecimal."""
 
 ImageName = Annotated[
-    str,
-    Field(
-        pattern=rf"^{REGISTRY}/{REPOSITORY}$",
-        max_length=255,
-        examples=["registry.example/project/image"],
-    ),
+    str, text_form(f"{REGISTRY}/{REPOSITORY}", "registry.example/project/image", longest=255)
 ]
 """A container image without its tag."""
 
 ImageReference = Annotated[
     str,
-    Field(
-        pattern=rf"^{REGISTRY}/{REPOSITORY}:{TAG}@{DIGEST}$",
-        max_length=512,
-        examples=["registry.example/project/image:v1.2.3@sha256:…"],
+    text_form(
+        f"{REGISTRY}/{REPOSITORY}:{TAG}@{DIGEST}",
+        "registry.example/project/image:v1.2.3@sha256:…",
+        longest=512,
     ),
 ]
 """A container image with its tag, for people, and its digest, for machines."""
 
 
 AbsolutePath = Annotated[
-    str,
-    Field(
-        pattern=r"^(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+$",
-        max_length=256,
-        examples=["/dev/mncore0"],
-    ),
+    str, text_form("(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+", "/dev/mncore0", longest=256)
 ]
 """A path on a host, without parts that lead elsewhere."""
 
+Command = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=512)]], Field(min_length=1, max_length=32)
+]
+"""A program and its arguments."""
+
 DomainName = Annotated[
     str,
-    Field(
-        pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+$",
-        max_length=189,
-        examples=["accelerators.example.com"],
+    text_form(
+        r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+",
+        "accelerators.example.com",
+        longest=189,
     ),
 ]
 """A DNS name of two labels or more."""
 
-ResourceName = Annotated[
-    str,
-    Field(
-        pattern=rf"^{SUBDOMAIN}/{QUALIFIED}$",
-        max_length=253,
-        examples=["nvidia.com/gpu"],
-    ),
-]
+ResourceName = Annotated[str, text_form(f"{SUBDOMAIN}/{QUALIFIED}", "nvidia.com/gpu", longest=253)]
 """The name of an extended resource: a domain, a slash and a name. A quota writes ``requests.``
 before it, and the whole must stay a label key (Kubernetes, IsExtendedResourceName)."""
 

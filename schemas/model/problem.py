@@ -6,8 +6,9 @@ Owns the type and its order. How problems are shown belongs to the command line.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from schemas.kubernetes.masking import mask
+from schemas.kubernetes.masking import mask, shorten
 from schemas.model.codes import Code
+from schemas.model.texts import Words
 
 SHOWN = 8
 """Other places of a problem that are shown."""
@@ -66,18 +67,21 @@ class Problem:
 
     def as_dict(self) -> dict[str, str | int | list[str]]:
         """The problem as plain data for ``--format json``; ``also`` where there is any."""
-        found: dict[str, str | int | list[str]] = {
-            "file": self.file,
-            "line": self.line,
-            "column": self.column,
-            "code": self.code.value,
-            "path": self.path,
-            "value": self.value,
-            "message": self.message,
-            "why": self.why,
-            "fix": self.fix,
-        }
+        names = ("file", "line", "column", "code", "path", "value", "message", "why", "fix")
+        found = {name: getattr(self, name) for name in names} | {"code": self.code.value}
         return {**found, "also": list(self.also)} if self.also else found
+
+
+def problem_at(
+    file: str, at: tuple[int, int], said: Words, path: str = "", value: str = ""
+) -> Problem:
+    """A problem in the words of a row, at a line and a column; the value is shortened."""
+    return Problem(file, *at, said.code, path, shorten(value), said.message, said.fix)
+
+
+def whole_file(file: str, code: Code, message: str, fix: str) -> Problem:
+    """A problem of a file as a whole."""
+    return problem_at(file, (0, 0), Words(code, message, fix))
 
 
 MAX_PROBLEMS = 100

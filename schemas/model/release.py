@@ -16,9 +16,10 @@ from schemas.model.primitives import (
     OsName,
     RelativePath,
     Sha256,
+    text_form,
 )
 
-Semver = Annotated[str, Field(pattern=r"^v[0-9]+\.[0-9]+\.[0-9]+$")]
+Semver = Annotated[str, text_form(r"v[0-9]+\.[0-9]+\.[0-9]+")]
 
 
 class OsFamily(StrEnum):
@@ -78,9 +79,7 @@ class ClusterApi(Model):
 class Release(Model):
     """Versions and digests of everything that Foresite puts on a site."""
 
-    release: Annotated[
-        str, Field(pattern=r"^20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?(-[a-z0-9]{1,20})?$")
-    ]
+    release: Annotated[str, text_form(r"20[0-9]{2}\.(0[1-9]|1[0-2])(\.[0-9]+)?(-[a-z0-9]{1,20})?")]
     """Name of the release, equal to the name of its file; one of your own: 2026.12-ours."""
     cluster_api: ClusterApi
     """Versions of the controllers on the management cluster."""

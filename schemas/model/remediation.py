@@ -3,20 +3,21 @@
 What a single value may be; what must hold between values is in schemas/rules/remediation.py.
 """
 
-import tomllib
-from pathlib import Path
 from typing import Annotated
 
 from pydantic import Field
 
+from schemas.kubernetes.tables import read_table
 from schemas.model.faults import FaultName
 from schemas.model.primitives import (
+    Command,
     DnsLabel,
     HostFolder,
     ImageReference,
     Model,
     Percent,
     PoolName,
+    text_form,
 )
 from schemas.model.sizes import Memory
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind
@@ -30,7 +31,7 @@ ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.M
 keep the next in use (node_repair/decide.py, ``ALWAYS``). medik8s has no such."""
 
 
-_XIDS = tomllib.loads((Path(__file__).with_name("xids.toml")).read_text("utf-8"))
+_XIDS = read_table(__file__, "xids.toml")
 
 
 def _xids(*actions: str) -> list[int]:
@@ -51,9 +52,9 @@ class Xids(Model):
     """XIDs that are counted and reported as events of the node; they start no repair."""
 
 
-_LINK_ERRORS = tomllib.loads((Path(__file__).with_name("link_errors.toml")).read_text("utf-8"))
-CounterName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]{1,62}$", examples=["symbol_error"])]
-Sentence = Annotated[str, Field(pattern=r"^[^{}<>$\x00-\x1f\x7f]+$")]
+_LINK_ERRORS = read_table(__file__, "link_errors.toml")
+CounterName = Annotated[str, text_form("[a-z][a-z0-9_]{1,62}", "symbol_error")]
+Sentence = Annotated[str, text_form(r"[^{}<>$\x00-\x1f\x7f]+")]
 """Text of an alert: one line without characters that Prometheus' templates read."""
 
 
@@ -64,10 +65,7 @@ class OwnCheck(Model):
     """Name of the fault. The node's condition has it in CamelCase, and remediators may name it."""
     pools: Annotated[list[PoolName], Field(max_length=100)] = []
     """Pools whose hosts are checked; default: all."""
-    command: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=512)]],
-        Field(min_length=1, max_length=32),
-    ]
+    command: Command
     """Command on the host and its arguments; no shell reads them. By its exit code: 0 is good, 1
     with a line of output is a fault, any other is unknown. The line is the condition's message."""
     root: HostFolder = "/"

@@ -6,17 +6,17 @@ from pydantic import Field
 
 from schemas.kubernetes.forms import SUBDOMAIN
 from schemas.model.access import Identities
-from schemas.model.primitives import DnsLabel, ImageReference, Model, PoolName
+from schemas.model.primitives import DnsLabel, ImageReference, Model, PoolName, text_form
 from schemas.model.sizes import ScratchSpace
 from schemas.model.vocabulary import BackendKind, TopologyLevel
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 """Accelerators of one model."""
 
-Day = Annotated[str, Field(pattern=r"^20[0-9]{2}-[01][0-9]-[0-3][0-9]$", examples=["2026-12-01"])]
+Day = Annotated[str, text_form("20[0-9]{2}-[01][0-9]-[0-3][0-9]", "2026-12-01")]
 """A date."""
 
-Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$", examples=["22:00"])]
+Clock = Annotated[str, text_form("([01][0-9]|2[0-3]):[0-5][0-9]", "22:00")]
 """A time of day."""
 
 
@@ -25,10 +25,10 @@ class Gang(Model):
 
     annotation_prefix: Annotated[
         str,
-        Field(
-            pattern=rf"^{SUBDOMAIN}/[A-Za-z0-9]([A-Za-z0-9_.-]{{0,28}}[A-Za-z0-9])?$",
-            max_length=153,
-            examples=["gang-scheduling.example.com/gang"],
+        text_form(
+            f"{SUBDOMAIN}/[A-Za-z0-9]([A-Za-z0-9_.-]{{0,28}}[A-Za-z0-9])?",
+            "gang-scheduling.example.com/gang",
+            longest=153,
         ),
     ]
     """Prefix of a pod's gang annotations; -name, -size and so on are added."""
@@ -58,9 +58,7 @@ class KubeScheduler(Model):
     """Replicas of the scheduler; one of them is the leader."""
 
 
-BackendName = Annotated[
-    str, Field(pattern=r"^[a-z]([-a-z0-9]{0,38}[a-z0-9])?$", examples=["gang-scheduler"])
-]
+BackendName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,38}[a-z0-9])?", "gang-scheduler")]
 """A DNS label of at most 40 characters that starts with a letter: a Service and a CronJob are named
 after it."""
 
@@ -98,7 +96,7 @@ def scheduler_name(backend: Backend | None) -> str:
 class Priority(Model):
     """A PriorityClass of the site."""
 
-    name: Annotated[str, Field(pattern=rf"^{SUBDOMAIN}$", max_length=63, examples=["normal"])]
+    name: Annotated[str, text_form(SUBDOMAIN, "normal", longest=63)]
     """Name that pods write as priorityClassName."""
     value: Annotated[int, Field(ge=-1_000_000_000, le=1_000_000_000)]
     """Priority value: pods with a higher value are scheduled first."""
@@ -121,9 +119,8 @@ class EphemeralStorage(Model):
 
 CountedResource = Annotated[
     str,
-    Field(
-        pattern=r"^(pods|services|persistentvolumeclaims|secrets|count/[a-z0-9.-]{1,100})$",
-        examples=["count/jobs.batch"],
+    text_form(
+        "(pods|services|persistentvolumeclaims|secrets|count/[a-z0-9.-]{1,100})", "count/jobs.batch"
     ),
 ]
 """A kind of objects as a ResourceQuota names it."""
@@ -168,9 +165,7 @@ class OffPeak(Model):
     """When the off-peak limits apply instead of the usual ones. The days are written out, so that
     the same file always means the same: after the last day the usual limits hold."""
 
-    time_zone: Annotated[
-        str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_+/-]{1,39}$", examples=["Asia/Tokyo"])
-    ]
+    time_zone: Annotated[str, text_form("[A-Za-z][A-Za-z0-9_+/-]{1,39}", "Asia/Tokyo")]
     """Time zone of the hours, as in the tz database."""
     start: Clock = "22:00"
     """Time at which it starts, on each day."""

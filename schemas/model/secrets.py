@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, Model
+from schemas.model.primitives import DnsLabel, Model, text_form
 from schemas.model.vocabulary import SecretStoreKind
 
 PLACEHOLDER = re.compile(r"\{([a-z]*)\}")
@@ -32,10 +32,7 @@ class Secrets(Model):
     site: SecretStore | None = None
     """Store of the site's own cluster: all others."""
     path: Annotated[
-        str,
-        Field(
-            pattern=r"^[A-Za-z0-9{][-A-Za-z0-9_./{}]{0,199}$", examples=["sites/{site}/{secret}"]
-        ),
+        str, text_form("[A-Za-z0-9{][-A-Za-z0-9_./{}]{0,199}", "sites/{site}/{secret}")
     ] = "sites/{site}/{namespace}/{secret}"
     """Path of a Secret in the store; {site}, {namespace} and {secret} are replaced."""
     refresh_minutes: Annotated[int, Field(ge=1, le=1440)] = 60

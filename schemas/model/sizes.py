@@ -9,8 +9,8 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from schemas.kubernetes.quantities import SITE_FORM, amount
-from schemas.model.codes import Code
-from schemas.model.primitives import fault
+from schemas.model.primitives import fault, text_form
+from schemas.model.texts import words
 
 
 def _within(low: str, high: str, unit: str = "bytes") -> AfterValidator:
@@ -20,23 +20,18 @@ def _within(low: str, high: str, unit: str = "bytes") -> AfterValidator:
         found = amount(value)
         if amount(low) <= found <= amount(high):
             return value
-        message = f"{value} is more than {high}"
+        end = ", with its unit" if unit == "bytes" else ""
         if found < amount(low):
-            message = f"{value} is {found:,.12g} {unit}, less than {low}"
-        fix = f"write {low} to {high}" + (", with its unit" if unit == "bytes" else "")
-        raise fault(Code.OUT_OF_BOUNDS, message, fix)
+            raise fault(words("size-too-small", value, found, unit, low, high, end))
+        raise fault(words("size-too-large", value, low, high, end))
 
     return AfterValidator(check)
 
 
-Quantity = Annotated[str, Field(pattern=f"^{SITE_FORM}$", examples=["500Mi"])]
+Quantity = Annotated[str, text_form(SITE_FORM, "500Mi")]
 """A Kubernetes resource quantity: a whole number with an optional unit."""
 
-Cores = Annotated[
-    str,
-    Field(pattern=r"^[0-9]{1,6}m?$", examples=["1"]),
-    _within("1m", "4096", "cores"),
-]
+Cores = Annotated[str, text_form("[0-9]{1,6}m?", "1"), _within("1m", "4096", "cores")]
 """Processor cores: a whole number, or thousandths of one, as 500m; 4096 at most."""
 
 Memory = Annotated[Quantity, Field(examples=["2Gi"]), _within("1Mi", "128Ti")]

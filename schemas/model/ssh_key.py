@@ -4,10 +4,10 @@ import base64
 from collections.abc import Iterator
 from typing import Annotated
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator
 
-from schemas.model.codes import Code
-from schemas.model.primitives import fault
+from schemas.model.primitives import fault, text_form
+from schemas.model.texts import words
 
 _PARTS = {"ssh-ed25519": 2}
 """Strings in a key, its type's name among them; 3 in all others (RFC 4253, 6.6; RFC 5656, 3.1; RFC
@@ -17,12 +17,7 @@ _ED25519_BYTES, _LEAST_RSA_BITS = 32, 2048
 
 def _demand_public(value: str) -> str:
     if "PRIVATE KEY" in value:
-        raise fault(
-            Code.SECRET_IN_FILE,
-            "this is a private key",
-            "write the public key (the file that ends in .pub), and replace the key pair: "
-            "what was once in Git is known",
-        )
+        raise fault(words("ssh-key-private"))
     return value
 
 
@@ -34,15 +29,12 @@ def _demand_whole(value: str) -> str:
     except ValueError:
         parts = []
     if not parts:
-        message = "the key cannot be decoded: a part of it is missing"
-    elif (named := parts[0].decode("ascii", "replace")) != kind:
-        message = f"the line says {kind}, and its key says {named[:30]}"
-    elif len(parts) != _PARTS.get(kind, 3) or not _is_sound(kind, parts):
-        message = f"the key is damaged, or too short for {kind}"
-    else:
-        return value
-    fix = "copy the whole line of the .pub file again; ssh-keygen -l -f FILE reads it"
-    raise fault(Code.INVALID_VALUE, message, fix)
+        raise fault(words("ssh-key-cut-off"))
+    if (named := parts[0].decode("ascii", "replace")) != kind:
+        raise fault(words("ssh-key-of-other-type", kind, named[:30]))
+    if len(parts) != _PARTS.get(kind, 3) or not _is_sound(kind, parts):
+        raise fault(words("ssh-key-damaged", kind))
+    return value
 
 
 def _strings(data: bytes) -> Iterator[bytes]:
@@ -66,11 +58,11 @@ def _is_sound(kind: str, parts: list[bytes]) -> bool:
 PublicKey = Annotated[
     str,
     AfterValidator(_demand_public),
-    Field(
-        pattern=r"^(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
-        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?$",
-        max_length=2048,
-        examples=["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops"],
+    text_form(
+        r"(ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(256|384|521)|sk-ssh-ed25519@openssh\.com) "
+        r"[A-Za-z0-9+/]{40,}={0,2}( [A-Za-z0-9@._+-]{1,100})?",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI… ops",
+        longest=2048,
     ),
     AfterValidator(_demand_whole),
 ]

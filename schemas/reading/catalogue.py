@@ -5,26 +5,27 @@ import functools
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
 from schemas.model.primitives import DnsLabel, Model
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, whole_file
 from schemas.model.release import Release
+from schemas.model.texts import words
+from schemas.reading.partial import Hole
 from schemas.reading.site_files import read
 from schemas.reading.tree import Folder, Refused, Tree
 from schemas.reading.typed_document import parse, place, value_at
 from schemas.reading.yaml_reader import Document, read_yaml
 
+T = TypeVar("T")
 CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
 SHOWN, OWN = "schemas/catalogue", "catalogue"
 """Paths of the built-in catalogue's files in texts that a person reads, and of a repository's."""
 
-_TAKEN = "Foresite's own catalogue has {} too, and nothing here replaces what is built in"
 _WHY = "sites that name it would silently mean something else, now or after an upgrade"
-_OTHER = "write another name here, and in the sites that mean this one"
 
 
 class Catalogue(Model):
@@ -41,18 +42,15 @@ class AcceleratorCatalogue(Model):
     """Models by name."""
 
 
-class Hardware(NamedTuple):
-    """The profiles that every site of a repository can name, and the problems of their file."""
+class Shared(NamedTuple, Generic[T]):
+    """What every site of a repository can name, by name, and the problems of its files."""
 
-    profiles: Mapping[str, HardwareProfile]
+    entries: Mapping[str, T]
     problems: tuple[Problem, ...] = ()
 
-
-class AcceleratorModels(NamedTuple):
-    """The models that every site of a repository can use, and the problems of their file."""
-
-    models: Mapping[str, AcceleratorModel]
-    problems: tuple[Problem, ...] = ()
+    def beside(self, own: Mapping[str, T] | None) -> Any:
+        """These and a site's own; a hole where they are not all known."""
+        return Hole() if own is None or self.problems else {**self.entries, **own}
 
 
 class Catalogues(NamedTuple):
@@ -83,19 +81,17 @@ def installed_files() -> dict[str, bytes]:
     return {f"{SHOWN}/{path.relative_to(CATALOGUE)}": path.read_bytes() for path in files}
 
 
-def hardware_catalogue(catalogues: Catalogues = BUILT_IN) -> Hardware:
+def hardware_catalogue(catalogues: Catalogues = BUILT_IN) -> Shared[HardwareProfile]:
     """The hardware profiles that sites can name."""
-    return Hardware(*_entries(catalogues, "hardware", Catalogue))
+    return _entries(catalogues, "hardware", Catalogue)
 
 
-def accelerator_catalogue(catalogues: Catalogues = BUILT_IN) -> AcceleratorModels:
+def accelerator_catalogue(catalogues: Catalogues = BUILT_IN) -> Shared[AcceleratorModel]:
     """The accelerator models that sites can use; a repository of its own may have none."""
-    return AcceleratorModels(*_entries(catalogues, "accelerators", AcceleratorCatalogue))
+    return _entries(catalogues, "accelerators", AcceleratorCatalogue)
 
 
-def _entries(
-    catalogues: Catalogues, part: str, model: type[Model]
-) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+def _entries(catalogues: Catalogues, part: str, model: type[Model]) -> Shared[Any]:
     """The entries of one part by name, which is its file's name and its top key too."""
     problems: list[Problem] = []
     entries: Mapping[str, Any] = {}
@@ -107,22 +103,16 @@ def _entries(
             problems += (*more, *(_taken(name, file, data, (part, name)) for name in both))
             entries = {**found, **entries}
         elif data.code is not Code.FILE_MISSING:
-            problems.append(_whole(file, data))
-    return entries, tuple(problems)
+            problems.append(whole_file(file, *data))
+    return Shared(entries, tuple(problems))
 
 
 def _taken(name: str, file: str, data: bytes = b"", at: tuple[str, ...] = ()) -> Problem:
     """The problem of an entry, or of a file, that is called as a built-in one."""
-    said, document = _TAKEN.format(name), _document(data, file)
+    said, document = words("catalogue-name-taken", name), _document(data, file)
     if document is None or not at:
-        return Problem(file, 0, 0, Code.DUPLICATE_NAME, "", "", said, _OTHER, _WHY)
-    return replace(place(document, at, Code.DUPLICATE_NAME, said, _OTHER, key=True), reason=_WHY)
-
-
-def _whole(file: str, refused: Refused) -> Problem:
-    """The problem of a file of the catalogue that cannot be had."""
-    code, message, fix = refused
-    return Problem(file, 0, 0, code, "", "", message, fix)
+        return replace(whole_file(file, *said), reason=_WHY)
+    return replace(place(document, at, *said, key=True), reason=_WHY)
 
 
 # By content, as a folder may hold another state of the repository the next time.
@@ -159,7 +149,9 @@ def load_release(
         return None, clashes
     folder, shown = (catalogues.built_in, SHOWN) if name in built_in else (catalogues.own, OWN)
     data, file = read(folder, f"releases/{name}.yaml", shown), f"{shown}/releases/{name}.yaml"
-    found = (None, (_whole(file, data),)) if isinstance(data, Refused) else _release(data, file)
+    found = (
+        (None, (whole_file(file, *data),)) if isinstance(data, Refused) else _release(data, file)
+    )
     return found[0], (*found[1], *clashes)
 
 

@@ -12,11 +12,12 @@ from typing import NamedTuple
 
 from schemas.kubernetes.forms import PORT
 from schemas.kubernetes.masking import HIDDEN, shorten
-from schemas.model.codes import Code
+from schemas.kubernetes.tables import read_table
 from schemas.model.hardware import BY_PATH, DISK_ID, DISK_WORDS, HCTL
 from schemas.model.primitives import IPV4_PATTERN
-from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems, problem_at
 from schemas.model.site_file import SiteFile
+from schemas.model.texts import Words, words
 from schemas.reading.not_yet import is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
@@ -103,31 +104,6 @@ _MAC = r"[0-9a-f]{2}(?::[0-9a-f]{2}){5}"
 # The second digit is even for one network card, odd for a group of them.
 _NIC = r"(?!00:00:00:00:00:00)[0-9a-f][02468ace](?::[0-9a-f]{2}){5}"
 _UUID = r"[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}"
-COLUMNS = {
-    "name": Column(
-        # The Bare Metal Operator refuses a UUID as a name (BareMetalHost webhook).
-        rf"(?!{_UUID}(?:,|$)){_LABEL}",
-        "a DNS label of at most 40 lower-case characters",
-        "tokyo-1-a-001",
-    ),
-    "pool": Column(_LABEL, "the name of a pool", "v100"),
-    "zone": Column(_LABEL, "the name of a zone", "a"),
-    "rack": Column(
-        r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?",
-        "a rack (letters, digits, - _ .)",
-        "a-03",
-    ),
-    "bmc": Column(
-        rf"{_IPV4}(?::{PORT.replace('(', '(?:')})?(?:(?:/[A-Za-z0-9_-][A-Za-z0-9._-]*)+)?",
-        "an IPv4 address, with a port and a Redfish path where they differ",
-        "10.24.0.11",
-    ),
-    "mac": Column(_NIC, "a MAC in lower case with colons", "52:54:00:00:00:0b"),
-    "ip": Column(_IPV4, "an IPv4 address", "10.16.0.11"),
-    "serial": Column(
-        r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", "a serial number (letters, digits, - _ .)", "EX0000011"
-    ),
-}
 _HINTS = {
     "device_name": BY_PATH + DISK_ID,  # a kernel's name would be another disk after a reboot
     "hctl": HCTL,
@@ -137,21 +113,21 @@ _HINTS = {
     "(?:serial_number|wwn(?:_with_extension|_vendor_extension)?)": DISK_ID,
 }
 _HINT = "|".join(f"{name}=(?:{pattern})" for name, pattern in _HINTS.items())
-OPTIONAL_COLUMNS = {
-    "root_disk": Column(
-        rf"(?:(?:{_HINT})(?:;(?:{_HINT}))*)?",
-        "a hint of the host's root disk in place of its profile's, several with semicolons",
-        "serial_number=S6CKNE0T123456",
-    ),
-}
-"""Columns that a host list may have besides."""
+_PARTS = {"IPV4": _IPV4, "PORT": PORT.replace("(", "(?:"), "LABEL": _LABEL, "NIC": _NIC}
+_PARTS |= {"UUID": _UUID, "HINT": _HINT}
+
+
+def _columns(kind: str) -> dict[str, Column]:
+    """The columns of a kind in the table, with the parts of their patterns in place."""
+    found = {}
+    for name, row in read_table(__file__)[kind].items():
+        pattern = re.sub("<([A-Z0-9]+)>", lambda part: _PARTS[part[1]], row["pattern"])
+        found[name] = Column(pattern, row["meaning"], row["example"])
+    return found
+
+
+COLUMNS, OPTIONAL_COLUMNS, _FURTHER = map(_columns, ("columns", "optional", "further"))
 EVERY_COLUMN = COLUMNS | OPTIONAL_COLUMNS
-_FURTHER = {
-    r"mac_[a-z][a-z0-9]{0,14}": COLUMNS["mac"],
-    r"ip_[a-z][a-z0-9]{0,14}": COLUMNS["ip"],
-    "ip6": Column(r"[0-9a-f:]{2,39}", "an IPv6 address in small letters", "2001:db8::b"),
-}
-"""Columns that go with the site file's NICs and networks; a host without one has an empty cell."""
 _COUNTED = ("pool", "zone")
 
 
@@ -224,23 +200,15 @@ class _Rows:
         self._unshown += full
         return full
 
-    def _add(
-        self,
-        at: tuple[int, int],
-        code: Code,
-        said: tuple[str, str],
-        path: str = "",
-        value: str = "",
-    ) -> None:
-        self._problems.append(Problem(self._file, *at, code, path, shorten(value), *said))
+    def _add(self, at: tuple[int, int], said: Words, path: str = "", value: str = "") -> None:
+        self._problems.append(problem_at(self._file, at, said, path, value))
 
     def _cells(self, line: str, number: int) -> tuple[str, ...]:
         """The cells of a line with problems, the wrong ones empty; none if they cannot be told."""
         comment = line.startswith("#")
         if comment or not line.strip(", \t;"):
-            message = "a comment, which a host list cannot have" if comment else "an empty line"
             if not self._is_full():
-                self._add((number, 1), Code.HOSTS_TEXT, (message, "remove the line"))
+                self._add((number, 1), words("hosts-comment" if comment else "hosts-empty-line"))
             return ()
         cells = line.split(",")
         if len(cells) != len(self._header):
@@ -263,11 +231,11 @@ class _Rows:
         index = fitting.index(False) if False in fitting else len(pairs)
         column = min(sum(len(cell) + 1 for cell in cells[:index]), len(line)) + 1
         count = f"{len(cells)} cell{'s' if len(cells) > 1 else ''}"
-        message = f"the line has {count}, the header {len(self._header)}"
         fix = f"write a value for each of {','.join(self._header)}, with no comma inside"
         if not any(cells[len(self._header) :]) and index == len(self._header):
             fix = "remove the commas at the end of the line"
-        self._add((number, column), Code.HOSTS_COLUMNS, (message, fix), value=cells[0])
+        said = words("hosts-cells", count, len(self._header), fix)
+        self._add((number, column), said, value=cells[0])
 
     def _add_cell(self, line: str, number: int, name: str, cell: str) -> None:
         if name in _COUNTED:
@@ -277,24 +245,21 @@ class _Rows:
         at = cell_column(line, self._header, name)
         if "@" in cell:  # nothing in a host list has one but what people write before an address
             cell = f"{HIDDEN}@{cell.rpartition('@')[2]}"
-        self._add((number, at), Code.HOSTS_CELL, _words(name, cell), name, cell)
+        self._add((number, at), _cell_fault(name, cell), name, cell)
 
 
-def _words(name: str, cell: str) -> tuple[str, str]:
+def _cell_fault(name: str, cell: str) -> Words:
     """The fault of a cell, and what to write instead."""
     column = column_of(name)
     if not cell:
-        return f"{name} is empty", f"write {column.meaning}, such as {column.example}"
+        return words("cell-empty", name, column)
     if name == "name" and re.fullmatch(_UUID, cell):
-        message = f"name {cell} is a UUID, which the Bare Metal Operator refuses"
-        return message, f"write a name that says where the host is, such as {column.example}"
+        return words("cell-uuid", cell, column)
     if name.startswith("mac") and re.fullmatch(_MAC, cell):
-        message = f"{name} {cell} is an address of a group or of nobody, not of a NIC"
         which = "of the NIC that boots" if name == "mac" else f"of {name[4:]}"
-        return message, f"write the MAC {which}, such as {column.example}"
+        return words("cell-mac-of-group", name, cell, column, which)
     if "IPv4" in column.meaning and is_ipv6(cell):
-        message = f"{name} {shorten(cell)} is IPv6, and this column takes IPv4 alone"
-        return message, f"write {column.meaning}, such as {column.example}; IPv6 goes into ip6"
+        return words("cell-ipv6", name, shorten(cell), column)
     fitting = tidy(cell, column.pattern, respelt=name != "serial")
-    fix = f"write {fitting or f'{column.meaning}, such as {column.example}'}"
-    return f"{name} {shorten(cell)} is not {column.meaning}", fix
+    fitting = fitting or f"{column.meaning}, such as {column.example}"
+    return words("cell-unfit", name, shorten(cell), column, fitting)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.masking import shorten
-from schemas.kubernetes.secret_forms import IN_A_URL, IN_TEXT
+from schemas.kubernetes.secret_forms import IN_TEXT
 from schemas.kubernetes.secret_scan import (
     in_arguments,
     is_literal,
@@ -23,34 +23,16 @@ from schemas.kubernetes.secret_scan import (
     secret_names,
     secret_words,
 )
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.region import BUNDLED
+from schemas.reading.paths import nodes
 from schemas.reading.wording import Node, schema_at
 from schemas.reading.yaml_reader import Document, Path
 
 KNOWN = "everyone who reads Git has it"
-_FIX = (
-    "remove it and change it, as the text in Git is no longer secret; put the new one into a Secret"
-)
-_FIXES = (
-    ("private key", "write the public key (the file that ends in .pub), and replace the key pair"),
-    (IN_A_URL, "leave them out, let the server accept addresses, and change the password"),
-)
-_BY_PLACE: tuple[tuple[Path, str], ...] = (
-    (
-        ("accelerators",),
-        "let the program read a file of the host, which the OS image or an operator's tool fills",
-    ),
-    (
-        ("cache", "server"),
-        "remove it: the server asks the cluster whether tokens are good, with its own account",
-    ),
-    (
-        ("monitoring", "receivers"),
-        "put it into the Secret and write the name of its key here; the old one is known from Git",
-    ),
-)
+_FIXES = read_table(__file__)
 _MAX_FOUND = 100
 """Literals of one file that are told."""
 REFERENCES: frozenset[Path] = frozenset(
@@ -84,13 +66,8 @@ Schema = Callable[[], Node]
 
 def in_document(document: Document, schema: Schema) -> Iterator[tuple[Path, Literal]]:
     """Every value of a site file that looks like a secret, with its path."""
-    stack: list[tuple[Path, Any]] = [((), document.value)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack += (((*path, key), item) for key, item in value.items())
-        elif isinstance(value, list):
-            stack += (((*path, index), item) for index, item in enumerate(value))
+    for path, value in nodes(document.value):
+        if isinstance(value, list):
             yield from (((*path, i), _by_name(path, flag)) for i, flag in _arguments(value))
         found = _value(path, value, schema)
         if found is not None:
@@ -131,11 +108,12 @@ def _by_name(path: Path, name: str) -> Literal:
 
 
 def _fix(path: Path, what: str = "") -> str:
-    for part, fix in _FIXES:
-        if part in what:
-            return fix
-    at = _in_site(path)
-    return next((fix for start, fix in _BY_PLACE if at[: len(start)] == start), _FIX)
+    at = ".".join(map(str, _in_site(path)))
+    by_kind = [fix for part, fix in _FIXES["by_kind"].items() if part in what]
+    by_place = [
+        fix for start, fix in _FIXES["by_place"].items() if f"{at}.".startswith(f"{start}.")
+    ]
+    return str([*by_kind, *by_place, _FIXES["anywhere"]][0])
 
 
 def _arguments(arguments: Sequence[Any]) -> Iterator[tuple[int, str]]:
@@ -207,18 +185,13 @@ def in_manifests(text: str) -> tuple[Placed, ...]:
 
 def _secret_value_names(item: Mapping[str, Any]) -> Iterator[str]:
     """The names of an object's values that are secrets by their names."""
-    stack: list[tuple[Any, bool]] = [(item, False)]
-    while stack:
-        value, data = stack.pop()
+    for _, value in nodes(item):
         if isinstance(value, dict):
-            inside = data or item["kind"] == "ConfigMap"
-            stack += ((each, inside) for each in value.values())
             pairs = [*value.items(), (value.get("name"), value.get("value"))]
             yield from (name for name, given in pairs if _is_literal(name, given))
         elif isinstance(value, list):
-            stack += ((each, data) for each in value)
             yield from (flag for _, flag in _arguments(value))
-        elif isinstance(value, str) and data:
+        elif isinstance(value, str) and item["kind"] == "ConfigMap":
             yield from secret_names(value)
 
 

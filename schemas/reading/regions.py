@@ -9,7 +9,7 @@ of a site: below sites/.
 import functools
 import re
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -17,11 +17,13 @@ from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.nearest import nearest
 from schemas.model.primitives import DnsLabel
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, whole_file
 from schemas.model.region import BUNDLED, KEYS, RegionFile, is_required, section_of
 from schemas.model.site_file import SiteFile
+from schemas.model.texts import words
 from schemas.reading.document import Given
 from schemas.reading.literal_secrets import in_file, merge_literals
+from schemas.reading.paths import each_at, leaves
 from schemas.reading.site_files import SITE_FILE, names_in, read
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import TODO, parse, place, readable, value_at
@@ -46,9 +48,7 @@ def read_region(root: Folder, name: str) -> Region | None:
         return _judge(data, f"{FOLDER}/{name}{SITE_FILE}")
     if data.code is Code.FILE_MISSING:
         return None
-    return Region(
-        None, (Problem(f"{FOLDER}/{name}{SITE_FILE}", 0, 0, data.code, "", "", *data[1:]),)
-    )
+    return Region(None, (whole_file(f"{FOLDER}/{name}{SITE_FILE}", *data),))
 
 
 def region_problems(root: Folder) -> list[Problem]:
@@ -57,11 +57,9 @@ def region_problems(root: Folder) -> list[Problem]:
     for name in names_in(root / FOLDER):
         region, shown = read_region(root, name), f"{FOLDER}/{shorten(name, 200)}{SITE_FILE}"
         if not _is_name(name):
-            message, fix = "no site can name this region", "give it a name such as jp-east.yaml"
-            found.append(Problem(shown, 0, 0, Code.SITE_NAME_MISMATCH, "", "", message, fix))
+            found.append(whole_file(shown, *words("region-unnamable")))
         elif region is None:
-            message, fix = "there is no such file, but one like it", "give that the ending .yaml"
-            found.append(Problem(shown, 0, 0, Code.FILE_MISSING, "", "", message, fix))
+            found.append(whole_file(shown, *words("region-of-other-ending")))
         else:
             found += region.problems
     return found
@@ -121,9 +119,7 @@ def misspelt_region(root: Folder, site: Document) -> Iterator[Problem]:
     name, known = _at(site.value, ("region",)), names_in(root / FOLDER)
     near = nearest(name, known) if isinstance(name, str) and name not in known else None
     if near:
-        message = f"there is no {FOLDER}/{shorten(name)}.yaml, so it is a label and nothing more"
-        fix = f"write {near}, or add the file"
-        yield place(site, ("region",), Code.UNKNOWN_REGION, message, fix)
+        yield place(site, ("region",), *words("region-unknown", shorten(name), near))
 
 
 # Both states of a repository have most files alike. What is kept here is never changed.
@@ -143,15 +139,17 @@ def _compose(site: Document, region: Document) -> tuple[Document, tuple[Problem,
     faults = []
     for kind, pattern in BUNDLED.items():
         bundles = _at(theirs, ("bundles", kind))
-        for path, name in _texts(site.value, pattern):
-            if isinstance(bundles, dict) and name in bundles:
+        for path, name in each_at(site.value, ".".join(pattern)):
+            if not isinstance(name, str) or not isinstance(bundles, dict):
+                continue
+            if name in bundles:
                 given[path] = Given(region, ("bundles", kind, name))
                 value = _put(value, path, bundles[name])
-            elif isinstance(bundles, dict) and not name.startswith(TODO):
+            elif not name.startswith(TODO):
                 near = nearest(name, bundles)
                 fix = f"write {near}" if near else f"bundles here: {', '.join(bundles) or 'none'}"
-                message = f"{region.file} has no bundle {shorten(name)} in bundles.{kind}"
-                faults.append(place(site, path, Code.UNKNOWN_BUNDLE, message, fix))
+                said = words("bundle-unknown", region.file, shorten(name), kind, fix)
+                faults.append(place(site, path, *said))
     return replace(site, value=value, given=given, replaced=replaced), tuple(faults)
 
 
@@ -168,17 +166,6 @@ def _put(value: Any, path: Path, new: Any) -> Any:
     if isinstance(value, list):
         return [_put(e, path[1:], new) if i == path[0] else e for i, e in enumerate(value)]
     return {**value, path[0]: _put(value.get(path[0], {}), path[1:], new)}
-
-
-def _texts(value: Any, pattern: tuple[str, ...], path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Each text at a pattern of a path, in which ``*`` is any item of a list."""
-    if not pattern:
-        yield from [(path, value)] if isinstance(value, str) else []
-    elif pattern[0] == "*":
-        for index, each in enumerate(value if isinstance(value, list) else ()):
-            yield from _texts(each, pattern[1:], (*path, index))
-    elif isinstance(value, dict) and pattern[0] in value:
-        yield from _texts(value[pattern[0]], pattern[1:], (*path, pattern[0]))
 
 
 def naming(document: Document, path: Path) -> str:
@@ -214,23 +201,14 @@ def mention(document: Document, problem: Problem) -> Problem:
     """A problem in a site's own files, with the places of the region's values that it shows."""
     shown = []
     if problem.file != next((each.document.file for each in document.given.values()), problem.file):
-        for path, text in _leaves(document, document.given):
-            if len(text) > 3 and re.search(rf"(?<![\w.]){re.escape(text)}(?!\w)", problem.message):
+        given = ((value_at(document, path), path) for path in document.given)
+        for path, value in (leaf for each in given for leaf in leaves(*each)):
+            text = re.escape(str(value))
+            if len(str(value)) > 3 and re.search(rf"(?<![\w.]){text}(?!\w)", problem.message):
                 shown.append(
                     ":".join(map(str, document.place(path))) + f" {readable(document, path)}"
                 )
     return replace(problem, also=(*problem.also, *shown)) if shown else problem
-
-
-def _leaves(document: Document, paths: Iterable[Path]) -> Iterator[tuple[Path, str]]:
-    """Each text and number at or below some paths."""
-    for path in paths:
-        value = value_at(document, path)
-        if isinstance(value, dict | list):
-            steps = value if isinstance(value, dict) else range(len(value))
-            yield from _leaves(document, [(*path, step) for step in steps])
-        else:
-            yield path, str(value)
 
 
 def replaced(document: Document, path: Path) -> str:

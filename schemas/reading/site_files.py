@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from schemas.kubernetes.masking import shorten
-from schemas.model.codes import Code
+from schemas.model.texts import words
 from schemas.reading.bounded import read_regular
 from schemas.reading.tree import LINK, Folder, Refused, Tree
 
@@ -19,7 +19,6 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_FILES = 500
 """Files that one pattern may name."""
 SITE_FILE, HOST_LIST = ".yaml", ".hosts.csv"
-_LESS = "leave out what the site does not need"
 _SITE_ENDINGS = (SITE_FILE, HOST_LIST, ".yml")
 
 
@@ -80,7 +79,7 @@ def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:
                 return _unreadable(at, LINK, "put the file itself there")
         return read_regular(target, MAX_BYTES, links=False)
     except (FileNotFoundError, NotADirectoryError):
-        return _missing(at)
+        return Refused(*words("file-missing", at))
     except OSError as error:
         return _refusal(at, error)
 
@@ -88,7 +87,7 @@ def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:
 def _refusal(at: str, error: OSError) -> Refused:
     why = error.strerror or str(error)
     if error.errno == errno.EFBIG:
-        return Refused(Code.FILE_TOO_LARGE, f"{at} has {why}", _LESS)
+        return Refused(*words("file-too-large", at, why))
     if error.errno in (errno.EINVAL, errno.EISDIR):
         return _unreadable(at, f"is {why}", "put a file there")
     return _unreadable(at, f"cannot be read: {why}", "make it a file that you may read")
@@ -98,20 +97,15 @@ def _read_tree(target: Tree, at: str) -> bytes | Refused:
     data = target.read()
     if data is None and target.is_dir():
         return _unreadable(at, "is a folder", "put a file there")
-    return _missing(at) if data is None else data
+    return Refused(*words("file-missing", at)) if data is None else data
 
 
 def too_large(at: str, size: int) -> Refused | None:
     """The reason why a file of ``size`` bytes is not read; None where it is."""
     if size <= MAX_BYTES:
         return None
-    message = f"{at} has {size} bytes, more than {MAX_BYTES}"
-    return Refused(Code.FILE_TOO_LARGE, message, _LESS)
-
-
-def _missing(at: str) -> Refused:
-    return Refused(Code.FILE_MISSING, f"{at} is not there", "add the file")
+    return Refused(*words("file-too-large", at, f"{size} bytes, more than {MAX_BYTES}"))
 
 
 def _unreadable(at: str, what: str, fix: str) -> Refused:
-    return Refused(Code.FILE_UNREADABLE, f"{at} {what}", fix)
+    return Refused(*words("file-unreadable", at, what, fix))

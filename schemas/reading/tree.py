@@ -2,20 +2,15 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
-from schemas.model.codes import Code
+from schemas.model.texts import Words
 
 LINK = "is a link, and no link is followed"
 SUBMODULE = "is a submodule, and nothing is read of another repository"
 
 
-class Refused(NamedTuple):
+class Refused(Words):
     """The reason why a file cannot be had, and what to do about it."""
-
-    code: Code
-    message: str
-    fix: str
 
 
 class Tree:

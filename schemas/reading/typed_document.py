@@ -19,20 +19,19 @@ from schemas.model.nearest import nearest
 from schemas.model.own_components import missing
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
+from schemas.model.texts import Words, words
 from schemas.reading import literal_secrets, wording
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes
+from schemas.reading.paths import leaves
 from schemas.reading.wording import schema_at, schema_of
 from schemas.reading.yaml_reader import Document, Path
-
-__all__ = ["TODO", "parse", "place", "readable", "schema_at", "value_at"]
 
 M = TypeVar("M", bound=Model)
 TODO = "TODO"
 """Start of a value that only a person knows and that is still to be written."""
 MAX_PROBLEMS = 500
 """More than a person reads at once; it also bounds the time that a hostile file can take."""
-_CODES = {code.value: code for code in Code}
 
 
 class _Marked(NamedTuple):
@@ -134,25 +133,11 @@ def _has(value: Any, step: str | int) -> bool:
     return isinstance(value, list) and isinstance(step, int) and step < len(value)
 
 
-def _texts(document: Document) -> Iterator[tuple[Path, str]]:
-    """Every text of a document, with its path."""
-    stack: list[tuple[Path, Any]] = [((), document.value)]
-    while stack:
-        path, value = stack.pop()
-        if isinstance(value, dict):
-            stack.extend(((*path, key), item) for key, item in value.items())
-        elif isinstance(value, list):
-            stack.extend(((*path, index), item) for index, item in enumerate(value))
-        elif isinstance(value, str):
-            yield path, value
-
-
 def _todos(document: Document) -> Iterator[tuple[Path, _Marked]]:
-    for path, value in _texts(document):
-        if value.startswith(TODO):
+    for path, value in leaves(document.value):
+        if isinstance(value, str) and value.startswith(TODO):
             note = shorten(value[len(TODO) :].strip(" :")) or "a value that only a person knows"
-            message, fix = f"still to be written: {note}", "write the real value"
-            yield path, _Marked(place(document, path, Code.TODO_LEFT, message, fix), Flaw.VALUE)
+            yield path, _Marked(place(document, path, *words("todo-left", note)), Flaw.VALUE)
 
 
 def _secrets(document: Document, schema: literal_secrets.Schema) -> Iterator[tuple[Path, _Marked]]:
@@ -198,38 +183,29 @@ def _problem(
     node = around.get("propertyNames", {}) if fault.key else schema_at(schema, path)
     if path and isinstance(path[-1], int) and "description" in around:
         node = {"description": around["description"], **node}  # a list says what its items are
-    if (
-        literal_secrets.refers(path)
-        and not fault.key
-        and isinstance(fault.value, str | int | float)
-    ):
-        code, message, fix = Code.INVALID_VALUE, *wording.not_shown(node)
+    plain = isinstance(fault.value, str | int | float)
+    if literal_secrets.refers(path) and plain and not fault.key:
+        said = wording.not_shown(node)
     elif "fix" in fault.context:
-        code, message, fix = _CODES[kind], fault.context["message"], fault.context["fix"]
+        said = Words(Code(kind), fault.context["message"], fault.context["fix"])
     elif kind == "extra_forbidden":
         return _unknown_field(document, path, schema, meant)
     elif kind == "missing":
-        message, fix = f"{path[-1]} is missing", f"add {path[-1]}: {wording.belongs(node)}"
-        return place(document, path[:-1], Code.MISSING_FIELD, message, fix)
+        said = words("field-missing", path[-1], wording.belongs(node))
+        return place(document, path[:-1], *said)
     elif kind in wording.TYPES:
-        code = Code.WRONG_TYPE
         required = path[-1:] == () or path[-1] in around.get("required", (path[-1],))
-        message, fix = wording.wrong_type(kind, fault.value, node, required=required)
+        said = wording.wrong_type(kind, fault.value, node, required=required)
     elif kind in ("enum", "literal_error"):
-        code = Code.INVALID_VALUE
-        message, fix = wording.not_allowed(fault.value, node)
+        said = wording.not_allowed(fault.value, node)
     elif kind == "string_pattern_mismatch":
-        code = Code.INVALID_VALUE
-        message, fix = wording.misfit(fault.value, fault.context["pattern"], node)
-        if "IPv4" in message and is_ipv6(fault.value):
-            message = f"{wording.show(fault.value)} is IPv6, and this field takes IPv4 alone"
-            return place(
-                document, path, code, message, f"{fix}; IPv6 has fields of its own, with 6"
-            )
+        said = wording.misfit(fault.value, fault.context["pattern"], node)
+        if "IPv4" in said.message and is_ipv6(fault.value):
+            fix = said.fix
+            return place(document, path, *words("ipv4-alone", wording.show(fault.value), fix))
     else:
-        code = Code.OUT_OF_BOUNDS
-        message, fix = wording.out_of_bounds(kind, fault.context, fault.value, node)
-    return place(document, path, code, message, fix, key=fault.key)
+        said = wording.out_of_bounds(kind, fault.context, fault.value, node)
+    return place(document, path, *said, key=fault.key)
 
 
 def _sections_with(name: str, place: Path, schema: dict[str, Any]) -> list[str]:
@@ -244,17 +220,11 @@ def _unknown_field(
 ) -> Problem:
     name = str(path[-1])
     if is_secret_name(name):
-        message = f"{shorten(name)} is no field, and nothing secret belongs in a site file"
-        fix = (
-            "remove it and change the secret; hosts' BMC passwords are in Secrets (bmc.credentials)"
-        )
-        return place(document, path, Code.SECRET_IN_FILE, message, fix, key=True)
+        return place(document, path, *words("field-secret", shorten(name)), key=True)
     if path == ("components", name) and meant is None:
         return place(document, path, Code.OWN_COMPONENT, *missing(shorten(name)), key=True)
     if meant is None and (part := not_yet(name)):
-        message = f"Foresite does not configure {part[0]}"
-        fix = f"remove {shorten(name)}: {part[1]}"
-        found = place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
+        found = place(document, path, *words("field-not-yet", shorten(name), *part), key=True)
         return replace(found, reason=NO_EFFECT)
     known = ", ".join(schema_at(schema, path[:-1]).get("properties", ()))
     fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
@@ -262,5 +232,4 @@ def _unknown_field(
         fix = f"write it as {' or '.join(f'{each}.{name}' for each in within)}"
     if meant is not None:
         fix = f"write {meant[-1]}"
-    message = f"there is no field {shorten(name)}"
-    return place(document, path, Code.UNKNOWN_FIELD, message, fix, key=True)
+    return place(document, path, *words("field-unknown", shorten(name), fix), key=True)

@@ -5,9 +5,7 @@ errors never disagree; pydantic's own words never reach a person.
 """
 
 import functools
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -15,30 +13,16 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core import core_schema
 
 from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.tables import read_table
 from schemas.model import accelerators, addresses, object_cache, primitives, sizes, ssh_key
 from schemas.model.nearest import nearest
+from schemas.model.texts import Words, words
 from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]
 
-TYPES: Mapping[str, str] = {
-    "string_type": "text",
-    "int_type": "a whole number",
-    "bool_type": "true or false",
-    "list_type": "a list",
-    "dict_type": "a map",
-    "model_type": "a map",
-    "model_attributes_type": "a map",
-}
-"""The expected type in words, by pydantic's kind of error."""
-_BOUNDS: Mapping[str, tuple[str, str]] = {
-    "greater_than_equal": ("ge", "{shown} is less than {bound}"),
-    "less_than_equal": ("le", "{shown} is more than {bound}"),
-    "too_short": ("min_length", "the list has {count}, less than {bound}"),
-    "too_long": ("max_length", "the list has {count}, more than {bound}"),
-    "string_too_short": ("min_length", "the text has {count}, less than {bound}"),
-    "string_too_long": ("max_length", "the text has {count}, more than {bound}"),
-}
+_TABLE = read_table(__file__)
+TYPES: Mapping[str, str] = _TABLE["types"]
 _YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}
 """Words that are booleans in YAML 1.1, and text here."""
 _MODULES = (primitives, addresses, ssh_key, sizes, accelerators, object_cache)
@@ -67,8 +51,7 @@ def form(pattern: str) -> str:
 
 @functools.cache
 def _forms() -> dict[str, str]:
-    said = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-    types = [(module, said[module.__name__.rpartition(".")[2]]) for module in _MODULES]
+    types = [(module, _TABLE[module.__name__.rpartition(".")[2]]) for module in _MODULES]
     return {
         pattern_of(getattr(module, name)): words
         for module, rows in types
@@ -122,21 +105,20 @@ def _what(node: Node) -> str:
     return form(str(node.get("pattern", ""))) or "text"
 
 
-def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> tuple[str, str]:
+def wrong_type(kind: str, value: Any, node: Node, *, required: bool) -> Words:
     """The fault of a value of another type, and what to write."""
     wanted = TYPES[kind]
     if value is None:
-        message = f"nothing is written here, where {wanted} belongs"
-        return message, f"write {belongs(node)}" + ("" if required else ", or remove the field")
+        end = "" if required else ", or remove the field"
+        return words("value-missing", wanted, belongs(node), end)
     if isinstance(value, float):
         # It is shown as the number that it is, which may not be how it was written: 1.10 is 1.1.
-        message = f"a number with a fraction is not {wanted}"
-        return message, _conversion(wanted, value, node) or f"write {belongs(node)}"
-    quoted = isinstance(value, str) and wanted != "text"
-    message = f"the text {show(value)} is not {wanted}" if quoted else (
-        f"{show(value)} is not {wanted}"
-    )  # fmt: skip
-    return message, _conversion(wanted, value, node) or f"write {belongs(node)}"
+        shown = "a number with a fraction"
+    else:
+        quoted = isinstance(value, str) and wanted != "text"
+        shown = f"the text {show(value)}" if quoted else show(value)
+    fix = _conversion(wanted, value, node) or f"write {belongs(node)}"
+    return words("value-of-other-type", shown, wanted, fix)
 
 
 def _conversion(wanted: str, value: Any, node: Node) -> str:
@@ -154,50 +136,50 @@ def _conversion(wanted: str, value: Any, node: Node) -> str:
     return ""
 
 
-def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> tuple[str, str]:
+def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> Words:
     """The fault of a value beyond its bounds, and what to write. KeyError: no such kind."""
-    name, words = _BOUNDS[kind]
+    name, said = _TABLE["bounds"][kind]
     count = len(value) if isinstance(value, str | list) else 0
     unit = "character" if isinstance(value, str) else "item"
-    message = words.format(shown=show(value), bound=context[name], count=_count(count, unit))
+    message = said.format(shown=show(value), bound=context[name], count=_count(count, unit))
     if name not in ("min_length", "max_length"):
-        return message, f"write {belongs(node)}"
+        return words("value-out-of-bounds", message, belongs(node))
     limit = f"{'at least' if name == 'min_length' else 'at most'} {_count(context[name], unit)}"
-    return message, f"write {limit}: {description(node) or belongs(node)}"
+    what = f"{limit}: {description(node) or belongs(node)}"
+    return words("value-out-of-bounds", message, what)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def misfit(value: Any, pattern: str, node: Node) -> tuple[str, str]:
+def misfit(value: Any, pattern: str, node: Node) -> Words:
     """The fault of a text that does not fit its pattern, and what to write."""
     what = form(pattern)
-    message = f"{show(value) or 'an empty text'} is not {what or 'what belongs here'}"
-    fitting = tidy(value, pattern) if isinstance(value, str) else None
-    return message, f"write {fitting or belongs(node, what)}"
+    better = (tidy(value, pattern) if isinstance(value, str) else None) or belongs(node, what)
+    return words("value-unfit", show(value) or "an empty text", what or "what belongs here", better)
 
 
-def not_shown(node: Node) -> tuple[str, str]:
+def not_shown(node: Node) -> Words:
     """The fault of a value that may be a secret, without the value, and what to write."""
     what = form(str(node.get("pattern", ""))) or "what belongs here"
-    return f"this is not {what}; it is not shown, as it may be a secret", f"write {belongs(node)}"
+    return words("value-not-shown", what, belongs(node))
 
 
-def not_allowed(value: Any, node: Node) -> tuple[str, str]:
+def not_allowed(value: Any, node: Node) -> Words:
     """The fault of a value that is none of the allowed ones, and what to write."""
     allowed = [str(each) for each in node.get("enum", ())]
     near = nearest(value, allowed) if isinstance(value, str) else None
-    return f"{show(value)} is not allowed here", f"write {near or belongs(node)}"
+    return words("value-not-allowed", show(value), near or belongs(node))
 
 
 @functools.cache
 def schema_of(model: type[primitives.Model]) -> Node:
     """The JSON Schema of a model, to be read alone; making it takes longer than a site's check."""
-    return model.model_json_schema(schema_generator=_Generator)
+    return model.model_json_schema(schema_generator=Generator)
 
 
-class _Generator(GenerateJsonSchema):
+class Generator(GenerateJsonSchema):
     """pydantic's generator, which forgets a pattern that comes after a validator."""
 
     def chain_schema(self, schema: core_schema.ChainSchema) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from typing import Final, Protocol, cast
 import yaml
 
 from schemas.kubernetes.masking import shorten
-from schemas.model.codes import Code
 from schemas.model.problem import Problem
+from schemas.model.texts import Words, words
 from schemas.reading.document import Branch, Document, Json, Path, Place, start_of
 from schemas.reading.yaml_scalars import number_fault, resolve
 from schemas.reading.yaml_text import (
@@ -34,8 +34,6 @@ MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
 """Keys and values of one file; few bytes can spell many, and each costs time."""
 
-_ONE_EACH: Final = "use one file for each document"
-_COPY: Final = "write the value out in each place"
 _KINDS: Final = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
 
 
@@ -120,20 +118,20 @@ class _Composer:
         while type(event := self._next()) is _DOCUMENT:
             start = event.start_mark.index
             if root is not None:
-                self._add(Code.YAML_DOCUMENTS, start, "a second document starts here", _ONE_EACH)
+                self._add(words("yaml-second-document"), start)
                 break
             if event.version or event.tags:
-                self._add(Code.YAML_DIRECTIVE, start, "a line starts with '%'", "delete the line")
+                self._add(words("yaml-directive"), start)
             value, root = self._node(self._next())
             self._next()
         if value is None and not self._findings:
             index = None if root is None else start_of(root)
-            self._add(Code.FILE_EMPTY, index, "the file holds no data", "write its fields")
+            self._add(words("yaml-without-data"), index)
         return value, root or 0
 
-    def _add(self, code: Code, index: int | None, message: str, fix: str, value: str = "") -> None:
+    def _add(self, said: Words, index: int | None, value: str = "") -> None:
         path = ".".join(str(step) for step in self._path if step != "")
-        self._findings.add(code, index, message, fix, value=value, path=path)
+        self._findings.add(said, index, value=value, path=path)
         if len(self._findings) == MAX_PROBLEMS:
             raise _StopError
 
@@ -143,12 +141,10 @@ class _Composer:
         kind = type(event)
         self._values_left -= 1
         if self._values_left < 0:
-            message = f"the file holds more than {MAX_VALUES} keys and values"
-            self._add(Code.FILE_TOO_LARGE, start, message, SPLIT_FILE)
+            self._add(words("yaml-values-too-many", MAX_VALUES, SPLIT_FILE), start)
             raise _StopError
         if kind is _ALIAS:
-            name = f"*{event.anchor}"
-            self._add(Code.YAML_ANCHOR, start, f"{name} stands for a value elsewhere", _COPY, name)
+            self._add(words("yaml-alias", event.anchor), start, f"*{event.anchor}")
             return None, start
         if event.anchor is not None or event.tag is not None:
             self._add_properties(event, start)
@@ -159,18 +155,16 @@ class _Composer:
         if style == "":
             value = resolve(event.value)
             if type(value) is float and not math.isfinite(value):
-                self._add(Code.YAML_NUMBER, start, *number_fault(event.value), event.value)
+                self._add(number_fault(event.value), start, event.value)
             return value, start
         if style == '"' and not event.value.isprintable():
             for hidden in sorted(hidden_characters(event.value)):
-                message = f"an escape stands for the invisible character {name_of(hidden)}"
-                self._add(Code.FILE_CHARACTER, start, message, "delete the escape")
+                self._add(words("yaml-escape", name_of(hidden)), start)
         return event.value, start
 
     def _collection(self, event: _Event, start: int) -> tuple[Json, Branch]:
         if len(self._path) == MAX_DEPTH:
-            message = f"the data is nested more than {MAX_DEPTH} levels deep"
-            self._add(Code.YAML_TOO_DEEP, start, message, "nest it less")
+            self._add(words("yaml-too-deep", MAX_DEPTH), start)
             raise _StopError
         outside = self._indent, self.bracket
         if not event.flow_style:
@@ -217,32 +211,25 @@ class _Composer:
         start = event.start_mark.index
         if isinstance(key, str):
             if key == "<<" and event.style == "":
-                message = "'<<' merges the fields of another value"
-                self._add(Code.YAML_MERGE_KEY, start, message, _COPY)
+                self._add(words("yaml-merge"), start)
             return key
         if type(event) is _SCALAR:
-            message = f"the key {shorten(event.value)} is {_KINDS[type(key)]}, not text"
-            fix = f'put it in quotes: "{shorten(event.value)}"'
-            if event.value == "":
-                message, fix = "a value has no key", "write a key before the ':'"
-            self._add(Code.YAML_KEY_TYPE, start, message, fix, event.value)
+            said = words("yaml-key-unquoted", shorten(event.value), _KINDS[type(key)])
+            said = said if event.value else words("yaml-key-missing")
+            self._add(said, start, event.value)
         elif type(event) is not _ALIAS:
-            self._add(Code.YAML_KEY_TYPE, start, "a list or a mapping is a key", "write a name")
+            self._add(words("yaml-key-of-many"), start)
         return None
 
     def _add_duplicate(self, key: str, first: int, second: int) -> None:
-        line, column = locate(self._findings.text, first)
-        name = shorten(key)
-        message = f"the key {name} is here again, after line {line}, column {column}"
-        self._add(Code.YAML_DUPLICATE_KEY, second, message, "keep one, or rename one", key)
+        place = locate(self._findings.text, first)
+        self._add(words("yaml-key-twice", shorten(key), *place), second, key)
 
     def _add_properties(self, event: _Event, start: int) -> None:
         if event.anchor is not None:
             name = f"&{event.anchor}"
             index = self._findings.text.find(name, start)
-            message = f"{name} marks a value for use elsewhere"
-            self._add(Code.YAML_ANCHOR, index, message, _COPY, name)
+            self._add(words("yaml-anchor", event.anchor), index, name)
         if event.tag is not None:
             index = self._findings.text.find("!", start)
-            message = f"the tag {shorten(event.tag)} says how to read a value"
-            self._add(Code.YAML_TAG, index, message, "delete it; use quotes for text", event.tag)
+            self._add(words("yaml-tag", shorten(event.tag)), index, event.tag)

@@ -4,6 +4,7 @@ import math
 import re
 
 from schemas.kubernetes.masking import shorten
+from schemas.model.texts import Words, words
 
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -41,11 +42,8 @@ def resolve(text: str) -> str | int | float | bool | None:
     return number if -(2**63) <= number < 2**63 else math.inf
 
 
-def number_fault(text: str) -> tuple[str, str]:
+def number_fault(text: str) -> Words:
     """Why tools differ on a number that ``resolve`` finds infinite, and what to write."""
     if LEADING_ZERO.fullmatch(text):
-        plain = text.lstrip("+-0") or "0"
-        message = f"{shorten(text)} starts with a zero, which some tools read as an octal number"
-        return message, f"write {shorten(plain)}, or put quotes around a text"
-    message = f"{shorten(text)} is no number that every tool can hold"
-    return message, "write a finite number within 64 bits, or put the text in quotes"
+        return words("yaml-octal", shorten(text), shorten(text.lstrip("+-0") or "0"))
+    return words("yaml-number-too-large", shorten(text))

@@ -6,20 +6,18 @@ to yaml_scalars.py.
 """
 
 import re
-import tomllib
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from functools import cache
 from itertools import chain, islice
-from pathlib import Path
 from typing import TypeAlias
 
 import yaml
 
-from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, problem_at
+from schemas.model.texts import Words, words
 
 MAX_BYTES = 64 * 1024
 MAX_PROBLEMS = 50
@@ -36,7 +34,6 @@ _BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "UTF-16"),
     (b"\xef\xbb\xbf", "UTF-8 with a byte order mark"),
 )
-_SAVE_AS_UTF8 = "save the file as UTF-8 without a byte order mark"
 
 _COMMENT_OR_KEY_MARK = re.compile(r"#[^\n]*|\?")
 _BLOCK_HEADER = re.compile(r"[|>]([1-9]?[-+]?[1-9]?)(?:[ \t]+#[^\n]*|[ \t\r]*)(?:\n|\Z)")
@@ -44,14 +41,7 @@ _BLOCK_BODY = re.compile(r"(?P<blanks>(?: *\r?\n)*)(?P<indent> *)(?=[^ \r\n])")
 _LINE = re.compile(r"\n( *)([^\n]*)")
 
 _QUOTE = "put the value in quotes"
-_REFUSED = (
-    ("directive", Code.YAML_DIRECTIVE),
-    ("incompatible YAML", Code.YAML_DIRECTIVE),
-    ("scanning an anchor", Code.YAML_ANCHOR),
-    ("scanning an alias", Code.YAML_ANCHOR),
-    ("scanning a tag", Code.YAML_TAG),
-    ("tag handle", Code.YAML_TAG),
-)
+_TABLE = read_table(__file__)
 _Fault: TypeAlias = tuple[int, str, str]
 
 Span: TypeAlias = tuple[int, int, str, int]
@@ -76,27 +66,16 @@ class Findings:
     def __len__(self) -> int:
         return len(self._problems)
 
-    def add(
-        self,
-        code: Code,
-        index: int | None,
-        message: str,
-        fix: str,
-        *,
-        value: str = "",
-        path: str = "",
-    ) -> None:
+    def add(self, said: Words, index: int | None, *, value: str = "", path: str = "") -> None:
         """Note a problem at ``index`` of the text; without one it is about the file as a whole."""
         if len(self._problems) < MAX_PROBLEMS:
-            line, column = (0, 0) if index is None else locate(self.text, index)
-            self._problems.append(
-                Problem(self.file, line, column, code, path, shorten(value), message, fix)
-            )
+            at = (0, 0) if index is None else locate(self.text, index)
+            self._problems.append(problem_at(self.file, at, said, path, value))
 
     def add_all(self, code: Code, faults: Iterable[_Fault]) -> None:
         """Note each fault, with what is wrong and what to write instead."""
         for index, message, fix in islice(faults, MAX_PROBLEMS):
-            self.add(code, index, message, fix)
+            self.add(Words(code, message, fix), index)
 
     def in_order(self) -> list[Problem]:
         """The problems in the order of the file, each once."""
@@ -122,20 +101,17 @@ def decode(data: bytes, file: str) -> tuple[str, list[Problem]]:
     text = ""
     encoding = next((name for mark, name in _BYTE_ORDER_MARKS if data.startswith(mark)), None)
     if len(data) > MAX_BYTES:
-        message = f"the file has {len(data)} bytes, more than {MAX_BYTES}"
-        findings.add(Code.FILE_TOO_LARGE, None, message, SPLIT_FILE)
+        findings.add(words("yaml-too-large", len(data), MAX_BYTES, SPLIT_FILE), None)
     elif encoding:
-        findings.add(Code.FILE_ENCODING, 0, f"the file is {encoding}", _SAVE_AS_UTF8)
+        findings.add(words("yaml-byte-order-mark", encoding), 0)
     elif b"\0" in data[:4]:
-        message = "the file holds zero bytes, as UTF-16 and UTF-32 do"
-        findings.add(Code.FILE_ENCODING, 0, message, _SAVE_AS_UTF8)
+        findings.add(words("yaml-zero-bytes"), 0)
     else:
         try:
             text = findings.text = data.decode("utf-8")
         except UnicodeDecodeError as error:
             findings.text = data[: error.start].decode("utf-8")
-            message = f"byte 0x{data[error.start]:02x} is not UTF-8"
-            findings.add(Code.FILE_ENCODING, len(findings.text), message, _SAVE_AS_UTF8)
+            findings.add(words("yaml-not-utf8", data[error.start]), len(findings.text))
     findings.add_all(Code.FILE_CHARACTER, _character_faults(text))
     return text, findings.in_order()
 
@@ -147,14 +123,6 @@ def _character_faults(text: str) -> Iterator[_Fault]:
             yield index, f"the invisible character {name_of(character)}", "delete the character"
     for match in _LONE_RETURN.finditer(text):
         yield match.start(), "a carriage return ends no line", "end each line with a line feed"
-
-
-@cache
-def _syntax() -> list[list[str]]:
-    """A part of libyaml's words, what is wrong, and what to do."""
-    path = Path(__file__).with_suffix(".toml")
-    found: list[list[str]] = tomllib.loads(path.read_text("utf-8"))["syntax"]
-    return found
 
 
 def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) -> None:
@@ -172,16 +140,16 @@ def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) ->
     if opened and (at_end or context.endswith(("a simple key", "a directive"))):
         index = opened.index  # where the fault was begun, not where the parser gave up
     message, fix = next(
-        (words for part, *words in _syntax() if part in problem),
+        (words for part, *words in _TABLE["syntax"] if part in problem),
         (problem, "compare the line with those above"),
     )
     if at_end and bracket >= 0 and "quoted" not in context:
         index, message, fix = bracket, "a bracket is never closed", "close it with ']' or '}'"
     elif "cannot start" in problem and text[index : index + 1] == "\t":
         message, fix = "a tab is used as indentation", "indent with spaces"
-    code = next((code for word, code in _REFUSED if word in f"{context} {problem}"), None)
+    codes = (code for word, code in _TABLE["codes"].items() if word in f"{context} {problem}")
     # The line itself is not shown: what is not YAML may still be a secret.
-    findings.add(code or Code.YAML_SYNTAX, index, message, fix)
+    findings.add(Words(Code(next(codes, Code.YAML_SYNTAX)), message, fix), index)
 
 
 def add_layout_faults(findings: Findings, spans: list[Span]) -> None:

@@ -36,11 +36,8 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
             yield say("accelerator-model-in-catalogue", ("accelerators", "models", name), name)
 
 
-def model_records(site: Site) -> Iterator[Finding]:
+def model_records(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """Every accelerator model of the site has a record, in the catalogue or in the site's file."""
-    settings = site.file.accelerators
-    if settings is None:
-        return
     for model, place in _places(site).items():
         if model in site.accelerators:
             continue
@@ -56,11 +53,8 @@ def model_records(site: Site) -> Iterator[Finding]:
             yield say("accelerator-name-unknown", place, model, advice)
 
 
-def prefix(site: Site) -> Iterator[Finding]:
+def prefix(settings: AcceleratorSettings) -> Iterator[Finding]:
     """The site's resources are in a domain where nobody else names any."""
-    settings = site.file.accelerators
-    if settings is None:
-        return
     place = ("accelerators", "prefix")
     kept = reserved_domain_reason(settings.prefix)
     if kept:
@@ -69,11 +63,8 @@ def prefix(site: Site) -> Iterator[Finding]:
         yield say("accelerator-prefix-of-nvidia", place, _NVIDIA)
 
 
-def resources(site: Site) -> Iterator[Finding]:
+def resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """No resource means two things: two models, or a model and what another's plugin makes."""
-    settings = site.file.accelerators
-    if settings is None:
-        return
     meaning = {
         each.record.plugin.resource: f"the plugin of {each.model}" for each in served_models(site)
     }
@@ -88,11 +79,8 @@ def resources(site: Site) -> Iterator[Finding]:
         taken.setdefault(mine, each.model)
 
 
-def images(site: Site) -> Iterator[Finding]:
+def images(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """It is known which program makes the devices a resource, and which one watches them."""
-    settings = site.file.accelerators
-    if settings is None:
-        return
     there = site.images
     for each in served_models(site):
         if uses_gpu_operator(site, each.model):

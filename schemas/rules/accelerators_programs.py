@@ -3,9 +3,8 @@ kubelets take. That they are given no secret is in schemas/reading/literal_secre
 
 from collections.abc import Iterator
 
-from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
-from schemas.model.accelerators import Program
+from schemas.model.accelerators import AcceleratorSettings, Program
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import say
 
@@ -13,10 +12,9 @@ _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
 """Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
 
 
-def program_settings(site: Site) -> Iterator[Finding]:
+def program_settings(settings: AcceleratorSettings) -> Iterator[Finding]:
     """Kubelets accept each resource that programs advertise, and every path is mounted once."""
-    settings = site.file.accelerators
-    for name, model in settings.models.items() if settings else ():
+    for name, model in settings.models.items():
         place: Path = ("accelerators", "models", name)
         resource = model.plugin.resource
         if reserved_domain_reason(resource.partition("/")[0]):

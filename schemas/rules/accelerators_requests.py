@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, uses_dra
 from schemas.facts.sharing import MIG_RESOURCE
 from schemas.facts.site import Site
+from schemas.model.accelerators import AcceleratorSettings, GpuOperator
 from schemas.model.primitives import minor
+from schemas.model.scheduling import Scheduling
 from schemas.model.vocabulary import BackendKind, ModelBy
 from schemas.rules.accelerators import (
     OPERATOR,
@@ -36,11 +38,8 @@ OPERATOR_SERIES = "v26.3."
 renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
 
 
-def ways(site: Site) -> Iterator[Finding]:
+def ways(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """The chosen way can hand out every device of the site, at its Kubernetes version."""
-    settings = site.file.accelerators
-    if settings is None:
-        return
     by_dra = settings.model_by is ModelBy.DRA
     lacking = [
         each.model for each in served_models(site) if by_dra and _lacks_allocator(site, each)
@@ -56,11 +55,10 @@ def _lacks_allocator(site: Site, each: Served) -> bool:
     return each.record.dra is None and site.resource(each.model) != each.record.plugin.resource
 
 
-def expressions(site: Site) -> Iterator[Finding]:
+def expressions(settings: AcceleratorSettings) -> Iterator[Finding]:
     """A class's expressions take a device that lacks an attribute: else the first such device keeps
     every pod of the class from being scheduled, wherever that device is."""
-    settings = site.file.accelerators
-    for name, record in settings.models.items() if settings else ():
+    for name, record in settings.models.items():
         for index, text in enumerate(record.dra.expressions if record.dra else ()):
             found = _BARE.search(text)
             if found:
@@ -84,13 +82,13 @@ def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
             yield say("model-by-too-new", ("cluster", field), version, said, oldest, other)
 
 
-def volcano(site: Site) -> Iterator[Finding]:
+def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """Volcano looks for every resource of a pod on nodes: also for those that no node has, by
     admission, and for those that a DeviceClass stands for, by DRA."""
-    if not all_known(site) or site.file.scheduling is None:
+    if not all_known(site):
         return
     absent = {each.model for each in served_models(site) if not _on_nodes(site, each)}
-    for index, backend in enumerate(site.file.scheduling.backends):
+    for index, backend in enumerate(scheduling.backends):
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
         mine = [each for each in models if each in absent]
@@ -108,10 +106,11 @@ def _on_nodes(site: Site, each: Served) -> bool:
     return made and not uses_dra(site, each.model)
 
 
-def gpu_operator(site: Site) -> Iterator[Finding]:
+def gpu_operator(
+    site: Site, settings: AcceleratorSettings, operator: GpuOperator
+) -> Iterator[Finding]:
     """The GPU operator has pools to serve, at a version that is known, with drivers to install."""
-    settings = site.file.accelerators
-    if settings is None or settings.gpu_operator is None or not all_known(site):
+    if not all_known(site):
         return
     mine = operated_models(site)
     if not mine:
@@ -122,19 +121,16 @@ def gpu_operator(site: Site) -> Iterator[Finding]:
     if tag and not tag.startswith(OPERATOR_SERIES):
         yield say("gpu-operator-version-unknown", OPERATOR, site, tag, series)
     for each in mine:
-        if settings.gpu_operator.drivers and each.record.driver is None:
+        if operator.drivers and each.record.driver is None:
             yield say("driver-missing", OPERATOR, each)
-    if settings.model_by is ModelBy.DRA and settings.gpu_operator.max_parallel_upgrades:
+    if settings.model_by is ModelBy.DRA and operator.max_parallel_upgrades:
         yield say("parallel-upgrades-with-dra", (*OPERATOR, "max_parallel_upgrades"))
 
 
-def operator_resources(site: Site) -> Iterator[Finding]:
+def operator_resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """A model's settings of its plugin hold under the GPU operator, which runs a plugin of its
     own."""
-    settings = site.file.accelerators
-    if settings is None or settings.gpu_operator is None or not all_known(site):
-        return
-    for each in operated_models(site):
+    for each in operated_models(site) if all_known(site) else ():
         own, plugin = each.model in settings.models, each.record.plugin
         at: Path = ("accelerators", "models", each.model, "plugin")
         slices = plugin.resource.startswith(MIG_RESOURCE) and not own
@@ -146,10 +142,9 @@ def operator_resources(site: Site) -> Iterator[Finding]:
                 yield say("operator-runs-own-plugin", (*at, field), each, field)
 
 
-def operator_runtime(site: Site) -> Iterator[Finding]:
+def operator_runtime(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """The GPU operator makes one container runtime, for all its models."""
-    settings = site.file.accelerators
-    if settings is None or settings.gpu_operator is None or not all_known(site):
+    if not all_known(site):
         return
     # The catalogue's models first: of two that differ the site's own can be changed.
     models = sorted(operated_models(site), key=lambda each: each.model in settings.models)

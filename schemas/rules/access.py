@@ -1,29 +1,23 @@
-"""Rules on the people of a site: each is named once, and can log in."""
+"""A rule on the people of a site: each can log in."""
 
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.rules.finding import Finding, Path
-from schemas.rules.teams import teams_of
+from schemas.reading.paths import each_at
+from schemas.rules.finding import Finding
 from schemas.rules.texts import say
+
+_NAMES = (
+    "access.*.groups.*",
+    "access.*.users.*",
+    "scheduling.teams.*.groups.*",
+    "scheduling.teams.*.users.*",
+)
 
 
 def people(site: Site) -> Iterator[Finding]:
-    """No list names somebody twice; where issuers are given, each name has the prefix of one."""
+    """Where issuers are given, each group and user has the prefix of one."""
     prefixes = tuple(each.prefix for each in site.file.cluster.authentication)
-    for place, names in _lists(site):
-        for index, name in enumerate(names):
-            if name in names[:index]:
-                yield say("access-name-twice", (*place, index), name)
-            if prefixes and not name.startswith(prefixes):
-                yield say("access-name-without-issuer", (*place, index), name, prefixes)
-
-
-def _lists(site: Site) -> Iterator[tuple[Path, list[str]]]:
-    """Each list of groups or users, with its place."""
-    staff = site.file.access
-    groups = ("operators", "viewers") if staff else ()
-    every = (*((("access", each), getattr(staff, each)) for each in groups), *teams_of(site))
-    for place, who in every:
-        yield (*place, "groups"), who.groups
-        yield (*place, "users"), who.users
+    for place, name in each_at(site.file, *_NAMES):
+        if prefixes and not name.startswith(prefixes):
+            yield say("access-name-without-issuer", place, name, prefixes)

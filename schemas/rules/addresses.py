@@ -21,8 +21,7 @@ def gateway(at: InZone) -> Iterator[Finding]:
     zone = at.zone
     network = parse_network(zone.network)
     if not _is_inside(zone.gateway, zone.network) and network.num_addresses > 2:
-        values = {"gateway": zone.gateway, "subnet": network, "usual": network[1]}
-        yield say("gateway-outside", at.path("gateway"), **values)
+        yield say("gateway-outside", at.path("gateway"), zone.gateway, network)
 
 
 def endpoint_owner(site: Site) -> Iterator[Finding]:
@@ -35,7 +34,7 @@ def endpoint_owner(site: Site) -> Iterator[Finding]:
             what = "host" if address == host.ip else "the BMC of"
             owners.append(f"{what} {host.name} (line {host.line} of the host list)")
     for owner in owners[:1]:
-        yield say("endpoint-taken", ENDPOINT, address=address, owner=owner)
+        yield say("endpoint-taken", ENDPOINT, address, owner)
 
 
 def endpoint_place(site: Site) -> Iterator[Finding]:
@@ -47,14 +46,14 @@ def endpoint_place(site: Site) -> Iterator[Finding]:
         others["the BMCs"] = site.file.bmc.network
     for name, network in others.items():
         if IPv4Address(address) in parse_network(network):
-            yield say("endpoint-elsewhere", ENDPOINT, address=address, network=network, name=name)
+            yield say("endpoint-elsewhere", ENDPOINT, address, network, name)
             return
     homes = [z for z in site.file.zones if IPv4Address(address) in parse_network(z.network)]
     for zone in homes:
         if not _is_inside(address, zone.network):
-            yield say("endpoint-at-an-end", ENDPOINT, address=address, network=zone.network)
+            yield say("endpoint-at-an-end", ENDPOINT, address, zone.network)
     if not homes and cluster.virtual_ip is VirtualIp.ARP:
-        yield say("endpoint-nowhere", ENDPOINT, address=address)
+        yield say("endpoint-nowhere", ENDPOINT, address)
 
 
 def control_plane_spread(site: Site) -> Iterator[Finding]:
@@ -68,8 +67,8 @@ def control_plane_spread(site: Site) -> Iterator[Finding]:
     pools = [pool.name for pool in site.file.pools if pool.role is Role.CONTROL_PLANE]
     for host in site.hosts if homes else ():
         if host.pool in pools[:1] and host.zone in zones and host.zone not in homes:
-            values = {"host": host.name, "zone": host.zone, "address": address, "home": homes[0]}
-            yield say("control-plane-spread", HostCell(host.line, "zone"), **values)
+            place = HostCell(host.line, "zone")
+            yield say("control-plane-spread", place, host, address, homes[0])
 
 
 def host_addresses(site: Site) -> Iterator[Finding]:
@@ -82,11 +81,10 @@ def host_addresses(site: Site) -> Iterator[Finding]:
             continue
         low, high = spans[host.zone]
         place, network = HostCell(host.line, "ip"), zones[host.zone].network
-        values = {"address": host.ip, "host": host.name, "network": network, "zone": host.zone}
         if not low.packed <= inet_aton(host.ip) <= high.packed:
-            yield say("host-outside", place, **values)
+            yield say("host-outside", place, host, network)
         elif host.ip in taken:
-            yield say("host-taken", place, **values, what=taken[host.ip])
+            yield say("host-taken", place, host, network, taken[host.ip])
 
 
 def bmc_addresses(site: Site) -> Iterator[Finding]:
@@ -95,8 +93,7 @@ def bmc_addresses(site: Site) -> Iterator[Finding]:
     low, high = _span(network)
     for host in site.hosts:
         if host.bmc and not low < inet_aton(host.bmc_address) < high:
-            values = {"address": host.bmc_address, "host": host.name, "network": network}
-            yield say("bmc-outside", HostCell(host.line, "bmc"), **values)
+            yield say("bmc-outside", HostCell(host.line, "bmc"), host, network)
 
 
 def _is_inside(address: str, network: str) -> bool:

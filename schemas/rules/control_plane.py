@@ -14,16 +14,17 @@ import yaml
 
 from schemas.facts.site import Site
 from schemas.model.access import RESERVED
+from schemas.model.control_plane import Encryption
 from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
-from schemas.rules.files import configuration_files
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
 
 _TABLE_MINOR = 34
 _KINDS = {
-    "policy": ("Policy", "rules", "level"),
-    "admission": ("AdmissionConfiguration", "plugins", "name"),
+    "cluster.audit.policy": ("Policy", "rules", "level"),
+    "cluster.admission": ("AdmissionConfiguration", "plugins", "name"),
 }
 """By field: the kind of its file, the kind's list, and what each item of that says."""
 
@@ -62,34 +63,28 @@ def _unknown(place: Path, known: list[str], sure: bool) -> Finding:
 
 
 def issuers(site: Site) -> Iterator[Finding]:
-    """Issuers and their prefixes are told apart."""
-    given = site.file.cluster.authentication
-    for index, issuer in enumerate(given):
+    """Issuers have an address of TLS and a prefix of their own."""
+    for index, issuer in enumerate(site.file.cluster.authentication):
         place: Path = ("cluster", "authentication", index)
         if not issuer.url.startswith("https://"):
             yield say("issuer-without-https", (*place, "url"))
         if issuer.prefix == RESERVED:
             yield say("issuer-prefix-reserved", (*place, "prefix"), RESERVED)
-        for field in ("url", "prefix"):
-            value = getattr(issuer, field)
-            if value in [getattr(each, field) for each in given[:index]]:
-                yield say("issuer-twice", (*place, field), field, value)
 
 
-def encryption(site: Site) -> Iterator[Finding]:
+def encryption(given: Encryption) -> Iterator[Finding]:
     """Encryption has one source of keys, and no plugin is called as the provider of plain text."""
-    given = site.file.cluster.encryption
-    if given and (given.kms is None) == (given.secret is None):
+    if (given.kms is None) == (given.secret is None):
         yield say("encryption-without-one-source", ("cluster", "encryption"))
-    if given and given.kms == "identity":
+    if given.kms == "identity":
         yield say("encryption-plugin-reserved", ("cluster", "encryption", "kms"))
 
 
 def configurations(site: Site) -> Iterator[Finding]:
     """A file for the API server is of its kind, and no template of cloud-init's."""
-    for path, place in configuration_files(site.file):
+    for place, path in each_at(site.file, *_KINDS):
         text = site.texts.get(path)
-        kind, items, key = _KINDS[str(place[-1])]
+        kind, items, key = _KINDS[".".join(map(str, place))]
         if text is not None and not _fits(text, kind, items, key):
             yield say("api-server-file-unfit", place, path, kind, items, key)
 

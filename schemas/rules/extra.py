@@ -11,11 +11,11 @@ from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
+from schemas.reading.paths import nodes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace
 from schemas.rules.texts import say
-from schemas.rules.until import end_of
 
 HOOK = "helm.sh/hook"
 ADDRESSES = "ipam.metal3.io"
@@ -52,7 +52,6 @@ def extra(site: Site) -> Iterator[Finding]:
         at = (*place, "name")
         if place[0] != OWN:
             yield from _one_origin(entry.name, entry.manifests, entry.chart, at)
-        yield from _ends(place, entry)
 
 
 def extra_objects(site: Site) -> Iterator[Finding]:
@@ -63,7 +62,8 @@ def extra_objects(site: Site) -> Iterator[Finding]:
             yield from brought_faults(file)
             for item in _items(file):
                 group = str(item.body["apiVersion"]).rpartition("/")[0]
-                kinds, read = kinds | _defined(item.body), True
+                kind, domain = _definition(item.body)
+                kinds, read = kinds | {kind, f"{kind}.{domain}"}, True
                 yield from _reach(site, entry, item, group)
         for number, rule in enumerate(entry.rules if read else ()):
             if rule.kind not in kinds:
@@ -71,13 +71,13 @@ def extra_objects(site: Site) -> Iterator[Finding]:
                 yield say("extra-rule-of-other-kind", at, entry, rule)
 
 
-def _defined(body: Json) -> set[str]:
-    """The kind that a definition defines, without and with its group; of others none."""
+def _definition(body: Json) -> tuple[str, str]:
+    """The kind that a definition defines, and its group; empty of other objects."""
     spec = body.get("spec")
     if body["kind"] != "CustomResourceDefinition" or not isinstance(spec, dict):
-        return set()
+        return "", ""
     names = spec["names"] if isinstance(spec.get("names"), dict) else {}
-    return {str(names.get("kind")), f"{names.get('kind')}.{spec.get('group')}"}
+    return str(names.get("kind")), str(spec.get("group"))
 
 
 def _items(file: Brought) -> list[_Item]:
@@ -108,33 +108,16 @@ def _taken(item: _Item) -> Iterator[Finding]:
         yield item.say("extra-hook", notes[HOOK])
     for key in _own_keys(item.body):
         yield item.say("extra-own-label", key)
-    if item.body["kind"] == "CustomResourceDefinition":
-        yield from _redefined(item.body, item)
+    kind, group = _definition(item.body)
+    if has_own_rules(group, kind):
+        yield item.say("extra-redefines", kind)
 
 
 def _own_keys(body: Json) -> Iterator[str]:
     """Labels and annotations of Foresite's domain, on an object or on the pods that it makes."""
-    rest: list[Any] = [body]
-    while rest:
-        value = rest.pop()
-        if isinstance(value, list):
-            rest += value
-        elif isinstance(value, dict):
-            metadata = value["metadata"] if isinstance(value.get("metadata"), dict) else {}
-            for keys in map(metadata.get, ("labels", "annotations")):
-                for key in keys if isinstance(keys, dict) else ():
-                    if is_own(str(key)):
-                        yield str(key)
-            rest += value.values()
-
-
-def _redefined(body: Json, item: _Item) -> Iterator[Finding]:
-    spec = body["spec"] if isinstance(body.get("spec"), dict) else {}
-    names = spec.get("names")
-    kind = names.get("kind") if isinstance(names, dict) else None
-    group = spec.get("group")
-    if has_own_rules(str(group), str(kind)):
-        yield item.say("extra-redefines", kind)
+    marks = (("metadata", "labels"), ("metadata", "annotations"))
+    keys = (str(path[-1]) for path, _ in nodes(body) if path[-3:-1] in marks)
+    return filter(is_own, keys)
 
 
 def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Finding]:
@@ -158,13 +141,6 @@ def _one_origin(
         yield say("extra-without-one-origin", at, name, has)
 
 
-def _ends(place: Path, entry: Extra) -> Iterator[Finding]:
-    """Each permission and each rule ends within two years."""
-    for name in ("allow", "rules"):
-        for number, each in enumerate(getattr(entry, name)):
-            yield from end_of(each.until, (*place, name, number, "until"))
-
-
 def charts(site: Site) -> Iterator[Finding]:
     """What a chart's lock says of its files is true, and of this site's Kubernetes."""
     network = site.file.cluster.pod_network
@@ -173,8 +149,6 @@ def charts(site: Site) -> Iterator[Finding]:
         yield from _one_origin("the pod network", network.manifests, network.chart, at)
     else:
         yield say("pod-network-missing", at)
-    for number, allowed in enumerate(network.allow):
-        yield from end_of(allowed.until, (*at, "allow", number, "until"))
     if network.chart:
         yield from _chart(site, network.chart, (*at, "chart"))
     for place, entry in every_extra(site):

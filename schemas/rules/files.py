@@ -4,7 +4,6 @@ import base64
 import json
 import re
 from collections.abc import Iterator
-from itertools import chain
 
 from schemas.facts.brought import Brought
 from schemas.facts.pod_network import MAX_MANIFEST_BYTES
@@ -13,19 +12,35 @@ from schemas.kubernetes.manifests import read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES
-from schemas.model.first_boot import FirstBoot
-from schemas.model.host_settings import HostFile
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import PodNetworkInstall
+from schemas.reading.paths import each_at
 from schemas.reading.site_files import MAX_FILES, matching, read
 from schemas.reading.tree import Folder, Refused
 from schemas.rules.extra import brought_faults
-from schemas.rules.finding import Finding, Path, TextPlace, attempt
+from schemas.rules.finding import Finding, Path, TextPlace
 from schemas.rules.texts import say
 
 MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
 MANIFESTS: Path = ("cluster", "pod_network", "manifests")
+_FILES = (
+    "cluster.pod_network.manifests",
+    "cluster.audit.policy",
+    "cluster.admission",
+    "policies.python.*",
+    "extra.*.manifests.*",
+)
+"""Where a site file names files, or patterns of such, beside certificates and files of hosts."""
+_CHARTS = ("cluster.pod_network.chart", "extra.*.chart")
+"""Where it names folders of charts."""
+HOST_FILES = ("host_settings.files.*", "pools.*.host_settings.files.*")
+"""Where a site file says the files of hosts."""
+_CERTIFICATES = (
+    "first_boot.ca_certificates.*",
+    "pools.*.first_boot.ca_certificates.*",
+    "cluster.authentication.*.ca_certificate",
+)
 _NETWORK = re.compile(r'"Network":\s*"([0-9./]+)"')
 _NETWORK6 = re.compile(r'"IPv6Network":\s*"([0-9a-f:/]+)"')
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"
@@ -33,14 +48,17 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 
 
 def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    """Each file below sites/ that a site names, with the place that names it."""
-    yield from attempt(_pod_network_file(file), holes=True)
-    yield from _certificate_files(file)
-    yield from attempt(configuration_files(file), holes=True)
-    yield from attempt(_policy_files(file), holes=True)
-    yield from attempt(_extra_files(file), holes=True)
-    sources = ((vars(each).get("source"), place) for each, place in host_files(file))
-    yield from ((source, place) for source, place in sources if source)
+    """Each file below sites/ that a site names, or a pattern of such, with the place that names
+    it."""
+    for place, path in each_at(file, *_FILES, *_CERTIFICATES):
+        if path:
+            yield path, place
+    for place, folder in each_at(file, *_CHARTS):
+        for name in (LOCK, VALUES, RENDERED) if folder else ():
+            yield f"{folder}/{name}", place
+    for place, each in each_at(file, *HOST_FILES):
+        if source := vars(each).get("source"):
+            yield source, place
 
 
 def site_texts(
@@ -69,68 +87,9 @@ def _named(folder: Folder, file: SiteFile, findings: list[Finding]) -> Iterator[
         yield from ((path, where) for path in paths[:MAX_FILES])
 
 
-def host_files(file: SiteFile) -> Iterator[tuple[HostFile, Path]]:
-    """Each file that a site gives to its hosts, with its place."""
-    parts: list[tuple[Path, object]] = [((), file)]
-    parts += [(("pools", i), pool) for i, pool in enumerate(getattr(file, "pools", ()))]
-    for place, part in parts:
-        files = getattr(getattr(part, "host_settings", None), "files", ())
-        yield from ((each, (*place, "host_settings", "files", n)) for n, each in enumerate(files))
-
-
-def _policy_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    for number, path in enumerate(file.policies.python):
-        yield path, ("policies", "python", number)
-
-
-def configuration_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    """Each file with a configuration of the API server, with its place."""
-    cluster = file.cluster
-    if cluster.audit and cluster.audit.policy:
-        yield cluster.audit.policy, ("cluster", "audit", "policy")
-    if cluster.admission:
-        yield cluster.admission, ("cluster", "admission")
-
-
-def _pod_network_file(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    network = file.cluster.pod_network
-    if network.chart:
-        yield from _chart_files(network.chart, ("cluster", "pod_network", "chart"))
-    elif network.manifests:
-        yield network.manifests, MANIFESTS
-
-
-def _extra_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    """Patterns among them, which the loader replaces by the files."""
-    for index, entry in enumerate(file.extra):
-        if entry.chart:
-            yield from _chart_files(entry.chart, ("extra", index, "chart"))
-        for number, pattern in enumerate(entry.manifests):
-            yield pattern, ("extra", index, "manifests", number)
-
-
-def _chart_files(folder: str, place: Path) -> Iterator[tuple[str, Path]]:
-    for name in (LOCK, VALUES, RENDERED):
-        yield f"{folder}/{name}", place
-
-
-def _certificate_files(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    boots: list[tuple[Path, FirstBoot | None]] = [
-        (("first_boot",), getattr(file, "first_boot", None))
-    ]
-    for index, pool in enumerate(getattr(file, "pools", ())):
-        boots.append((("pools", index, "first_boot"), getattr(pool, "first_boot", None)))
-    for place, boot in boots:
-        for number, path in enumerate(getattr(boot, "ca_certificates", ())):
-            yield path, (*place, "ca_certificates", number)
-    for number, issuer in enumerate(getattr(getattr(file, "cluster", None), "authentication", ())):
-        if path := getattr(issuer, "ca_certificate", None):
-            yield path, ("cluster", "authentication", number, "ca_certificate")
-
-
 def certificates(site: Site) -> Iterator[Finding]:
     """Each file of certificates holds certificates alone, and fits into a host's first boot."""
-    for path, place in _certificate_files(site.file):
+    for place, path in each_at(site.file, *_CERTIFICATES):
         text = site.texts.get(path)
         if text is not None:
             yield from _certificate(f"sites/{path}", text.replace("\r\n", "\n"), place)
@@ -193,7 +152,8 @@ def pod_network(site: Site) -> Iterator[Finding]:
     yield from found
     if any(each.code is Code.FILE_CONTENT for each in found):
         return
-    yield from chain(_twice(file, text), _other_network(site, file, text))
+    yield from _twice(file, text)
+    yield from _other_network(site, file, text)
     if site.file.cluster.pod_network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         yield from _resource_set(file, text)
 

@@ -17,7 +17,8 @@ from schemas.model.addresses import AnyAddress, AnyNetwork
 from schemas.model.hardware import Bmc, BmcProtocol
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
-from schemas.rules.finding import Finding, HostCell, Path
+from schemas.reading.paths import each_at
+from schemas.rules.finding import Finding, HostCell
 from schemas.rules.networks import parse_network
 from schemas.rules.texts import advise, say
 
@@ -33,13 +34,12 @@ def host_nics(site: Site) -> Iterator[Finding]:
         for host in site.hosts_of(pool):
             for column in sorted(wanted.difference(dict(host.more))):
                 place = HostCell(host.line, column if column in columns else "mac")
-                values = {"host": host.name, "column": column, "layout": pool.host_network}
-                yield say("mac-missing", place, **values)
+                yield say("mac-missing", place, host, column, pool)
     for host in site.hosts:
         for column, mac in host.more:
             mine = f"{column} of {host.name}"
             if column[:4] == "mac_" and mac and owners.setdefault(mac, mine) != mine:
-                yield say("mac-twice", HostCell(host.line, column), mac=mac, owner=owners[mac])
+                yield say("mac-twice", HostCell(host.line, column), mac, owners[mac])
 
 
 def further_columns(site: Site) -> Iterator[Finding]:
@@ -51,7 +51,7 @@ def further_columns(site: Site) -> Iterator[Finding]:
         what = "NIC" if column[:4] == "mac_" else "network"
         otherwise = "remove the column, or add what it is for to the site"
         advice = advise(column, sorted(known), otherwise)
-        yield say("column-unknown", HostCell(1, column), what=what, advice=advice)
+        yield say("column-unknown", HostCell(1, column), what, advice)
 
 
 def network_addresses(site: Site) -> Iterator[Finding]:
@@ -79,17 +79,17 @@ def _address(
     if ip_address(host.ip) not in ip_network(zone.network) or subnet.num_addresses < 4:
         return  # faults of their own
     if ":" in own and not _is_ipv6(own):
-        yield say("address-of-ipv6", place, text=own)
+        yield say("address-of-ipv6", place, own)
         return
     address = address_in(host, zone, name, subnet)
-    values = {"address": address or host.ip, "host": host.name, "subnet": subnet, "column": column}
+    values = address or host.ip, host, subnet, column
     last = subnet[-2] if subnet.version == 4 else subnet[-1]
     if address is None or not int(subnet[1]) <= int(address) <= int(last):
-        yield say("address-outside", place, **values)
+        yield say("address-outside", place, *values)
     elif address == gateway:
-        yield say("address-of-the-gateway", place, **values)
+        yield say("address-of-the-gateway", place, *values)
     elif (owner := owners.setdefault(str(address), host.name)) != host.name:
-        yield say("address-twice", place, **values, owner=owner)
+        yield say("address-twice", place, *values, owner)
 
 
 def _is_ipv6(text: str) -> bool:
@@ -99,23 +99,20 @@ def _is_ipv6(text: str) -> bool:
         return False
 
 
+_SECOND_FAMILY = ("cluster.pods6", "cluster.services6", "zones.*.network6", "zones.*.gateway6")
+
+
 def second_family(site: Site) -> Iterator[Finding]:
     """Hosts, pods and Services have both families, or none has the second; its gateways answer."""
-    zones, cluster = site.file.zones, site.file.cluster
-    told: dict[Path, str | None] = {("cluster", "pods6"): cluster.pods6}
-    told[("cluster", "services6")] = cluster.services6
-    for index, zone in enumerate(zones):
-        told[("zones", index, "network6")] = zone.network6
-        told[("zones", index, "gateway6")] = zone.gateway6
-    missing = [place for place, value in told.items() if value is None]
+    told = [*each_at(site.file, *_SECOND_FAMILY)]
+    missing = [place for place, value in told if value is None]
     for place in missing if len(missing) < len(told) else ():
-        yield say("family-missing", place[:-1], field=place[-1])
-    for index, zone in enumerate(zones):
+        yield say("family-missing", place[:-1], place[-1])
+    for index, zone in enumerate(site.file.zones):
         if zone.network6 and zone.gateway6:
             gateway, network = ip_address(zone.gateway6), ip_network(zone.network6)
             if gateway not in network and not gateway.is_link_local:
-                values = {"gateway": gateway, "subnet": network, "usual": network[1]}
-                yield say("gateway-outside", ("zones", index, "gateway6"), **values)
+                yield say("gateway-outside", ("zones", index, "gateway6"), gateway, network)
 
 
 def bmc_network(site: Site) -> Iterator[Finding]:
@@ -126,13 +123,12 @@ def bmc_network(site: Site) -> Iterator[Finding]:
         if not bmcs.overlaps(parse_network(zone.network)):
             continue
         if zone.hosts is None:
-            values = {"bmcs": bmcs, "network": zone.network, "zone": zone.name}
-            yield say("bmc-overlap", ("bmc", "network"), **values)
+            yield say("bmc-overlap", ("bmc", "network"), bmcs, zone)
             continue
         for host in site.hosts:
             if host.bmc and low <= IPv4Address(host.bmc_address) <= high:
                 place = HostCell(host.line, "bmc")
-                yield say("bmc-among-hosts", place, address=host.bmc_address, zone=zone.name)
+                yield say("bmc-among-hosts", place, host.bmc_address, zone.name)
 
 
 _PORTS = {"http": 80, "ipmi": 623}
@@ -155,11 +151,11 @@ def bmc_paths(site: Site) -> Iterator[Finding]:
         place = HostCell(host.line, "bmc")
         owner = owners.setdefault((at, path), host)
         if own and bmcs[host.pool].protocol is BmcProtocol.IPMI:
-            yield say("bmc-path-of-ipmi", place, pool=host.pool, plain=plain)
+            yield say("bmc-path-of-ipmi", place, host, plain)
         elif owner.bmc != host.bmc:
-            yield say("bmc-twice", place, bmc=host.bmc, owner=owner.name, other=owner.bmc)
+            yield say("bmc-twice", place, host, owner)
         elif at in shared and not own:
-            yield say("bmc-path-missing", place, bmc=host.bmc, host=host.name)
+            yield say("bmc-path-missing", place, host)
 
 
 def _system(cell: str, bmc: Bmc) -> tuple[str, str]:

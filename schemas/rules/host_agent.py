@@ -3,20 +3,15 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.host_agent import AGENT_IMAGE
+from schemas.model.host_agent import AGENT_IMAGE, HostAgent
 from schemas.rules.finding import Finding
 from schemas.rules.texts import say
 
 
-def agents(site: Site) -> Iterator[Finding]:
-    """The agent has an image and hosts, and applies each part once."""
-    agent, place = site.file.host_agent, ("host_agent",)
-    if agent is None:
-        return
+def agents(site: Site, _: HostAgent) -> Iterator[Finding]:
+    """The agent has an image and hosts."""
+    place = ("host_agent",)
     if AGENT_IMAGE not in site.images:
         yield say("agent-image-missing", place, site, AGENT_IMAGE)
     if not site.worker_pools:
         yield say("agent-without-workers", place)
-    for number, part in enumerate(agent.applies):
-        if part in agent.applies[:number]:
-            yield say("agent-part-twice", (*place, "applies", number), part)

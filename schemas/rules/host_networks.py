@@ -24,40 +24,36 @@ def host_networks(site: Site) -> Iterator[Finding]:
         yield from _mtus(layout, at)
         for each in layout.attach:
             if each not in site.file.networks:
-                advice = _advice(each, site.file.networks, "networks")
-                yield say("network-unknown", (*at, "attach", each), name=each, advice=advice)
+                place = (*at, "attach", each)
+                yield _unknown("network-unknown", place, each, site.file.networks, "networks")
 
 
 def pool_host_network(at: InPool) -> Iterator[Finding]:
     """A pool names a layout that the site has."""
     name, known = at.pool.host_network, at.site.file.host_networks
     if name is not None and name not in known:
-        advice = _advice(name, known, "host_networks")
-        yield say("layout-unknown", at.path("host_network"), name=name, advice=advice)
+        yield _unknown("layout-unknown", at.path("host_network"), name, known, "host_networks")
 
 
-def _advice(name: str, known: Collection[str], where: str) -> str:
+def _unknown(row: str, place: Path, name: str, known: Collection[str], where: str) -> Finding:
     some = ", ".join(known) or "none"
-    return advise(name, known, f"write one of {some}, or add it to {where}")
+    advice = advise(name, known, f"write one of {some}, or add it to {where}")
+    return say(row, place, name, advice)
 
 
 def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:
-    """NICs stand once, and in one bond at most; bonds are counted from bond0."""
-    for index, nic in enumerate(layout.nics):
-        if nic in layout.nics[:index]:
-            yield say("nic-twice", (*at, "nics", index), nic=nic)
+    """NICs are in one bond at most; bonds are counted from bond0."""
     free = [f"bond{n}" for n in range(len(layout.bonds)) if f"bond{n}" not in layout.bonds]
     for name in sorted(layout.bonds)[-1:] if free else ():
-        yield say("bond-name", (*at, "bonds", name), free=free[0])
+        yield say("bond-name", (*at, "bonds", name), free[0])
     owners: dict[str, str] = {}
     for name, bond in layout.bonds.items():
         for index, nic in enumerate(bond.nics):
             place = (*at, "bonds", name, "nics", index)
             if nic not in layout.nics:
-                advice = _advice(nic, layout.nics, "nics")
-                yield say("bond-nic-unknown", place, nic=nic, advice=advice)
+                yield _unknown("bond-nic-unknown", place, nic, layout.nics, "nics")
             elif nic in owners:
-                yield say("bond-nic-taken", place, nic=nic, bond=owners[nic])
+                yield say("bond-nic-taken", place, nic, owners[nic])
             owners[nic] = name
 
 
@@ -71,9 +67,9 @@ def _devices(layout: NicLayout, at: Path) -> Iterator[Finding]:
     for index, (place, device) in enumerate(used):
         link, vlan = split_device(device)
         if device in devices[:index]:
-            yield say("device-twice", (*at, *place), device=device, link=link)
+            yield say("device-twice", (*at, *place), device, link)
         elif vlan and vlan in ids[:index]:
-            yield say("vlan-twice", (*at, *place), vlan=vlan, other=devices[ids.index(vlan)])
+            yield say("vlan-twice", (*at, *place), vlan, devices[ids.index(vlan)])
     used += [(("mtu", device), device) for device in layout.mtu]
     own = [*layout.nics, *layout.bonds]
     for place, device in used:
@@ -81,11 +77,10 @@ def _devices(layout: NicLayout, at: Path) -> Iterator[Finding]:
         kind = "mtu-link" if place[0] == "mtu" else "link"
         bond = next((name for name, each in layout.bonds.items() if link in each.nics), None)
         if link not in own:
-            advice = _advice(link, own, "nics or bonds")
-            yield say(f"{kind}-unknown", (*at, *place), link=link, advice=advice)
+            yield _unknown(f"{kind}-unknown", (*at, *place), link, own, "nics or bonds")
         elif bond:
             better = device.replace(link, bond)
-            yield say(f"{kind}-in-a-bond", (*at, *place), link=link, bond=bond, better=better)
+            yield say(f"{kind}-in-a-bond", (*at, *place), link, bond, better)
 
 
 def _mtus(layout: NicLayout, at: Path) -> Iterator[Finding]:
@@ -95,9 +90,9 @@ def _mtus(layout: NicLayout, at: Path) -> Iterator[Finding]:
         link, vlan = split_device(device)
         below, place = mtu_of(layout, link), (*at, "mtu", device)
         if vlan and device not in devices:
-            yield say("mtu-unused", place, device=device)
+            yield say("mtu-unused", place, device)
         elif vlan and own > below:
-            yield say("mtu-too-large", place, device=device, own=own, link=link, below=below)
+            yield say("mtu-too-large", place, device, own, link, below)
 
 
 def further_networks(site: Site) -> Iterator[Finding]:
@@ -109,20 +104,19 @@ def further_networks(site: Site) -> Iterator[Finding]:
     for name, network in site.file.networks.items():
         at: Path = ("networks", name)
         if name in ("v6", site.name):
-            yield say("network-name", at, name=name)
+            yield say("network-name", at, name)
         for zone in network.zones:
             if zone not in zones:
-                advice = _advice(zone, zones, "zones")
-                yield say("zone-unknown", (*at, "zones", zone), zone=zone, advice=advice)
+                yield _unknown("zone-unknown", (*at, "zones", zone), zone, zones, "zones")
         yield from _gateways(site, name)
         starts = [each.partition("/")[0] for each in network.routes]
         for index, route in enumerate(network.routes):
             place = (*at, "routes", index)
             if starts[index] in starts[:index]:
-                yield say("route-twice", place, name=name, start=starts[index])
+                yield say("route-twice", place, name, starts[index])
             for what, text in kept.items():
                 if parse_network(route).overlaps(parse_network(text)):
-                    yield say("route-taken", place, what=what, text=text, name=name)
+                    yield say("route-taken", place, what, text, name)
             yield from _beside(site, name, route, place)
 
 
@@ -138,7 +132,7 @@ def _beside(site: Site, name: str, route: str, place: Path) -> Iterator[Finding]
         # Of two alike the later is told.
         taken += [each for each in networks[other].routes if each == route and other < name]
         for text in taken[:1]:
-            yield say("route-taken", place, what=f"network {other}", text=text, name=name)
+            yield say("route-taken", place, f"network {other}", text, name)
 
 
 def _gateways(site: Site, name: str) -> Iterator[Finding]:
@@ -146,12 +140,11 @@ def _gateways(site: Site, name: str) -> Iterator[Finding]:
     for zone, subnet in network.zones.items():
         place, own = ("networks", name, "zones", zone), parse_network(subnet.network)
         if own.prefixlen > 30:
-            yield say("subnet-too-small", (*place, "network"), subnet=own)
+            yield say("subnet-too-small", (*place, "network"), own)
         elif subnet.gateway and not own[1] <= parse_network(subnet.gateway)[0] <= own[-2]:
-            values = {"gateway": subnet.gateway, "subnet": own, "usual": own[1]}
-            yield say("gateway-outside", (*place, "gateway"), **values)
+            yield say("gateway-outside", (*place, "gateway"), subnet.gateway, own)
         if network.routes and subnet.gateway is None:
-            yield say("gateway-missing", place, name=name, zone=zone)
+            yield say("gateway-missing", place, name, zone)
 
 
 def zones_of_networks(site: Site) -> Iterator[Finding]:
@@ -163,4 +156,4 @@ def zones_of_networks(site: Site) -> Iterator[Finding]:
             lacking = [zone for zone in site.zones_of(pool) if known and zone not in known.zones]
             for zone in lacking[:1]:
                 place = ("pools", index, "host_network")
-                yield say("subnet-missing", place, name=name, zone=zone, pool=pool.name)
+                yield say("subnet-missing", place, name, zone, pool.name)

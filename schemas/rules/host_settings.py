@@ -7,20 +7,20 @@ first host, and is refused where it shows.
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path as FilePath
 
 from schemas.facts.host_networks import is_dual
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
+from schemas.kubernetes.tables import read_table
 from schemas.model.host_settings import HostFile, HostSettings
-from schemas.rules.files import MAX_FILE_CHARACTERS, host_files
+from schemas.reading.paths import each_at
+from schemas.rules.files import HOST_FILES, MAX_FILE_CHARACTERS
 from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
 
-_TAKEN = tomllib.loads(FilePath(__file__).with_suffix(".toml").read_text("utf-8"))
+_TAKEN = read_table(__file__)
 MARKS: dict[str, str] = _TAKEN["marks"]
 KUBELET_SYSCTLS: dict[str, int] = _TAKEN["kubelet"]
 _BOOLEANS = dict.fromkeys(("no", "n", "false", "f", "off"), "0")
@@ -31,7 +31,7 @@ _OPEN = re.compile(r"(\\|&&|\||\b(then|do|else|in)|[({])\s*$|<<")
 
 def host_file_content(site: Site) -> Iterator[Finding]:
     """Each file of hosts has one content, which is no template and holds no secret."""
-    for each, place in host_files(site.file):
+    for place, each in each_at(site.file, *HOST_FILES):
         if (each.content is None) is (each.source is None):
             has = "no content" if each.content is None else "two"
             yield say("host-file-without-one-content", place, each, has)

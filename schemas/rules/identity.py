@@ -9,6 +9,7 @@ from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile, 
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
+from schemas.reading.paths import leaves
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
 from schemas.rules.finding import Finding, HostCell, Path
@@ -22,19 +23,10 @@ _PLACEHOLDER = re.compile(r"[a-z0-9]\.example(?![a-z0-9.-])|\bregistry\.example\
 def placeholders(file: SiteFile) -> Iterator[Finding]:
     """Values of an example are not left over: each is the site's own to write."""
     written = file.model_dump(mode="json", exclude_unset=True)
-    found = [path for path, text in _texts(written, ()) if _PLACEHOLDER.search(text)]
+    found = [path for path, text in leaves(written) if _PLACEHOLDER.search(str(text))]
     if found:
         noun = "value is" if len(found) == 1 else "values are"
         yield say("placeholder-left", found[0], len(found), noun, also=tuple(found[1:]))
-
-
-def _texts(value: object, at: Path) -> Iterator[tuple[Path, str]]:
-    """Every text below a value, and the path to it."""
-    if isinstance(value, str):
-        yield at, value
-    elif isinstance(value, dict | list):
-        for key, each in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _texts(each, (*at, key))
 
 
 def site_name(file: SiteFile, name: str) -> Iterator[Finding]:
@@ -102,6 +94,13 @@ def object_names(site: Site) -> Iterator[Finding]:
             other = owners.setdefault(name, pool.name)
             if other != pool.name:
                 yield say("deployment-name-taken", ("pools", index, "name"), other, pool, name)
+
+
+def empty_sections(site: Site) -> Iterator[Finding]:
+    """A section that would do something is not left empty."""
+    for name in ("monitoring", "remediation", "secrets"):
+        if name in site.file.model_fields_set and getattr(site.file, name) is None:
+            yield say(f"{name}-empty", (name,))
 
 
 def contexts(site: Site) -> Iterator[Finding]:

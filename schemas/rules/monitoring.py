@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
+from schemas.model.monitoring import Monitoring
+from schemas.model.remediation import Remediation
 from schemas.model.vocabulary import ReceiverKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.remediation import has_remediator
@@ -21,13 +23,8 @@ _DRAIN_SECONDS = 300
 where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainInterval)."""
 
 
-def receivers(site: Site) -> Iterator[Finding]:
+def receivers(monitoring: Monitoring) -> Iterator[Finding]:
     """Receivers have names of their own, their addresses are in Secrets, and each is used."""
-    monitoring = site.file.monitoring
-    if monitoring is None:
-        if _PLACE[0] in site.file.model_fields_set:
-            yield say("monitoring-empty", _PLACE)
-        return
     used = {monitoring.routes.critical, monitoring.routes.warning}
     seen: set[str] = set()
     for index, receiver in enumerate(monitoring.receivers):
@@ -43,11 +40,8 @@ def receivers(site: Site) -> Iterator[Finding]:
             yield say("receiver-key-unfit", (*place, "key"), receiver.key)
 
 
-def routes(site: Site) -> Iterator[Finding]:
+def routes(monitoring: Monitoring) -> Iterator[Finding]:
     """Alerts go to receivers that are there."""
-    monitoring = site.file.monitoring
-    if monitoring is None:
-        return
     known = sorted({receiver.name for receiver in monitoring.receivers})
     for severity in _ROUTES:
         name = getattr(monitoring.routes, severity)
@@ -56,11 +50,8 @@ def routes(site: Site) -> Iterator[Finding]:
             yield say("receiver-unknown", (*_PLACE, "routes", severity), name, advice)
 
 
-def monitoring_labels(site: Site) -> Iterator[Finding]:
+def monitoring_labels(monitoring: Monitoring) -> Iterator[Finding]:
     """Labels are those by which others choose objects, and no labels of Foresite's own."""
-    monitoring = site.file.monitoring
-    if monitoring is None:
-        return
     if monitoring.labels and not monitoring.prometheus_operator:
         yield say("labels-without-operator", (*_PLACE, "labels"))
     named = [((*_PLACE, "labels", key), key, True) for key in monitoring.labels]
@@ -71,12 +62,9 @@ def monitoring_labels(site: Site) -> Iterator[Finding]:
             yield say("label-of-foresite", place, key, key=is_key)
 
 
-def thresholds_used(site: Site) -> Iterator[Finding]:
+def thresholds_used(site: Site, monitoring: Monitoring) -> Iterator[Finding]:
     """A threshold that is written is one of an alert that the site has."""
-    monitoring = site.file.monitoring
-    if monitoring is None:
-        return
-    backends = site.file.scheduling.backends if site.file.scheduling else []
+    backends = site.scheduling.backends
     gangs = any(each.scheduler is not None and each.scheduler.gang for each in backends)
     cached = (site.file.cache is not None, "the site has no cache")
     there = {
@@ -88,10 +76,9 @@ def thresholds_used(site: Site) -> Iterator[Finding]:
             yield say("threshold-unused", (*_PLACE, "thresholds", name), why, name)
 
 
-def repair_alert(site: Site) -> Iterator[Finding]:
+def repair_alert(site: Site, monitoring: Monitoring, remediation: Remediation) -> Iterator[Finding]:
     """The alert on repairs that take too long does not come while one may still help."""
-    monitoring, remediation = site.file.monitoring, site.file.remediation
-    if monitoring is None or remediation is None or not has_remediator(site):
+    if not has_remediator(site):
         return
     takes = remediation.reboot.timeout_seconds
     needed = -(-(takes + _DRAIN_SECONDS) // 60)

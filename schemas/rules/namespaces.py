@@ -7,12 +7,10 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pydantic import BaseModel
-
-from schemas.facts.racks import domain_settings
 from schemas.facts.site import Site
+from schemas.kubernetes.tables import read_table
 from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
-from schemas.model.vocabulary import BackendKind, RemediatorKind
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import say
 
@@ -20,7 +18,7 @@ TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
 OWN = ("accelerators", "network-devices", "host-agent", "disruption-recorder", ETCD_SNAPSHOTS)
 """Namespaces in which Foresite itself puts programs, on whatever site needs them."""
-_BROUGHT = ("medik8s", "Prometheus and Alertmanager")
+_PROGRAMS = read_table(__file__)["program"]
 
 
 class _Named(NamedTuple):
@@ -60,38 +58,18 @@ def _reserved_name(each: _Named, owner: str) -> Finding:
 
 def _programs(site: Site) -> Iterator[_Named]:
     """The namespaces of programs that the site has or may get."""
-    file = site.file
-    scheduling, remediation, accelerators = file.scheduling, file.remediation, file.accelerators
-    backends = scheduling.backends if scheduling else []
-    runs_schedulers = any(each.kind is BackendKind.KUBE_SCHEDULER for each in backends)
-    medik8s, repairs = (remediation.medik8s, remediation.healers) if remediation else (None, [])
-    runs_medik8s = any(each.kind is RemediatorKind.MEDIK8S for each in repairs)
-    gpu_operator = accelerators.gpu_operator if accelerators else None
-    devices, gpus = ("network_devices", "operator_namespace"), ("accelerators", "gpu_operator")
-    holders: tuple[tuple[BaseModel | None, Path, str], ...] = (
-        (file.network_devices, devices, "the SR-IOV network operator"),
-        (gpu_operator, (*gpus, "namespace"), "the GPU operator"),
-        (
-            domain_settings(site),
-            ("accelerators", "compute_domains", "namespace"),
-            "ComputeDomains",
-        ),
-        (scheduling if runs_schedulers else None, ("scheduling", "namespace"), "the schedulers"),
-        (file.cache, ("cache", "namespace"), "the object cache"),
-        (remediation, ("remediation", "namespace"), "fault remediation"),
-        (medik8s if runs_medik8s else None, ("remediation", "medik8s", "namespace"), "medik8s"),
-        (file.monitoring, ("monitoring", "namespace"), "Prometheus and Alertmanager"),
-    )
-    for holder, place, owner in holders:
-        if holder is not None:
-            field = str(place[-1])
-            written, brought = field in holder.model_fields_set, owner in _BROUGHT
-            yield _Named(getattr(holder, field), place, owner, written, brought=brought)
+    for each in _PROGRAMS:
+        kinds = {kind for _, kind in each_at(site.file, each.get("kinds", ""))}
+        section, _, field = each["field"].rpartition(".")
+        for place, holder in each_at(site.file, section):
+            if holder is not None and each.get("kind") in (None, *kinds):
+                written, brought = field in holder.model_fields_set, each.get("brought", False)
+                name = getattr(holder, field)
+                yield _Named(name, (*place, field), each["owner"], written, brought=brought)
 
 
 def _teams(site: Site) -> Iterator[_Named]:
-    scheduling = site.file.scheduling
-    for number, team in enumerate(scheduling.teams if scheduling else ()):
+    for number, team in enumerate(site.scheduling.teams):
         for index, name in enumerate(team.namespaces):
             place = ("scheduling", "teams", number, "namespaces", index)
             yield _Named(name, place, f"team {team.name}", team=True)

@@ -10,12 +10,14 @@ from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path
 from schemas.rules.networks import parse_network, site_networks
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
 
 RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
+_SRIOV = "pools.*.network_devices.sriov.*"
 LARGEST_INFINIBAND_MTU = 4092
 """A packet of InfiniBand holds 4096 bytes, 4 of them IPoIB's header (RFC 4391)."""
 _SHARED_BY_POOLS = ("link", "vlan", "addresses", "driver", "rdma")
@@ -95,16 +97,11 @@ def _undone(sriov: Sriov) -> Iterator[tuple[str, str]]:
 
 
 def hcas(at: InPool) -> Iterator[Finding]:
-    """Each interface has one RDMA device, which no other has."""
-    seen: set[str] = set()
+    """Each interface has one RDMA device."""
     for number, rdma in enumerate(at.pool.network_devices.rdma):
         place = at.path("network_devices", "rdma", number, "hcas")
         if rdma.hcas and len(rdma.hcas) != len(rdma.interfaces):
             yield say("hcas-of-other-interfaces", place, len(rdma.interfaces), len(rdma.hcas))
-        for index, name in enumerate(rdma.hcas):
-            if name in rdma.hcas[:index] or name in seen:
-                yield say("hca-twice", (*place, index), name)
-        seen.update(rdma.hcas)
 
 
 def device_images(at: InPool) -> Iterator[Finding]:
@@ -136,7 +133,7 @@ def device_resources(site: Site) -> Iterator[Finding]:
         taken[site.resource(model)] = model
         if model in site.accelerators:
             taken[site.accelerators[model].plugin.resource] = model
-    for place, sriov in _sriov_resources(site):
+    for place, sriov in each_at(site.file, _SRIOV):
         owner = taken.get(f"{domain}/{sriov.name}")
         if owner:
             yield say("device-resource-of-accelerator", (*place, "name"), domain, sriov, owner)
@@ -145,7 +142,7 @@ def device_resources(site: Site) -> Iterator[Finding]:
 def pools_agree(site: Site) -> Iterator[Finding]:
     """A resource of several pools is one network, and gives pods the same everywhere."""
     first: dict[str, tuple[Path, Sriov]] = {}
-    for place, sriov in _sriov_resources(site):
+    for place, sriov in each_at(site.file, _SRIOV):
         where, other = first.setdefault(sriov.name, (place, sriov))
         for field in _SHARED_BY_POOLS:
             same = getattr(sriov, field) == getattr(other, field)
@@ -160,15 +157,8 @@ def addresses(site: Site) -> Iterator[Finding]:
     """The networks of functions lie outside the site's others; two resources may share one."""
     every = [(name, text) for name, _, text in site_networks(site) if text and ":" not in text]
     taken = [(name, parse_network(text)) for name, text in every]
-    for place, sriov in _sriov_resources(site):
+    for place, sriov in each_at(site.file, _SRIOV):
         mine = parse_network(sriov.addresses) if sriov.addresses else None
         for name, network in taken if mine else ():
             if mine and mine.overlaps(network):
                 yield say("function-addresses-overlap", (*place, "addresses"), mine, network, name)
-
-
-def _sriov_resources(site: Site) -> Iterator[tuple[Path, Sriov]]:
-    """Every SR-IOV resource of the site, and its place."""
-    for number, pool in enumerate(site.file.pools):
-        for index, sriov in enumerate(pool.network_devices.sriov):
-            yield ("pools", number, "network_devices", "sriov", index), sriov

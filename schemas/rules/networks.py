@@ -31,8 +31,7 @@ def networks(site: Site) -> Iterator[Finding]:
         shared = first[:2] == place[:2] and first[0] == "networks" and network == other
         shared = shared or (first[0] == "zones" and place[0] == "bmc")
         if network.version == other.version and network.overlaps(other) and not shared:
-            values = {"other": other, "other_name": other_name, "network": network, "name": name}
-            yield say("network-overlap", place, **values)
+            yield say("network-overlap", place, other, other_name, network, name)
 
 
 @lru_cache(maxsize=64)
@@ -68,11 +67,10 @@ def ranges(site: Site) -> Iterator[Finding]:
         pods = field.startswith("pods")
         need = smallest - (nodes - 1).bit_length() if pods else smallest
         what = f"{nodes} nodes, of which each takes a /{smallest}" if pods else "a site's services"
-        values = {"network": text, "largest": largest, "need": need, "what": what}
         if text and _any_network(text).prefixlen > need:
-            yield say("range-too-small", ("cluster", field), **values)
+            yield say("range-too-small", ("cluster", field), text, what, need)
         elif text and _any_network(text).prefixlen < largest:
-            yield say("range-too-large", ("cluster", field), **values)
+            yield say("range-too-large", ("cluster", field), text, largest, need)
 
 
 def zone_size(at: InZone) -> Iterator[Finding]:
@@ -87,5 +85,4 @@ def zone_size(at: InZone) -> Iterator[Finding]:
         need = (
             32 - (max(1, count) + 3).bit_length()
         )  # a larger network may hold the endpoint as well
-        values = {"network": network, "room": room, "zone": zone.name, "count": count}
-        yield say("zone-too-small", at.path("network"), **values, need=need)
+        yield say("zone-too-small", at.path("network"), network, room, zone, count, need)

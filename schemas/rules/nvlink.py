@@ -7,9 +7,9 @@ Sources: kubernetes-sigs/dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-control
 from collections import Counter
 from collections.abc import Iterator
 
-from schemas.facts.racks import domain_settings, in_two_zones, nvlink_pools
+from schemas.facts.racks import in_two_zones, nvlink_pools
 from schemas.facts.site import Site
-from schemas.model.accelerators import DRIVER_IMAGE
+from schemas.model.accelerators import DRIVER_IMAGE, AcceleratorSettings, ComputeDomains
 from schemas.model.vocabulary import ModelBy, TopologyLevel
 from schemas.rules.finding import Finding, HostCell, Path
 from schemas.rules.scope import InPool
@@ -61,16 +61,14 @@ def accelerators(at: InPool) -> Iterator[Finding]:
         yield say("nvlink-without-gpus", at.path("hardware"), at.pool)
 
 
-def compute_domains(site: Site) -> Iterator[Finding]:
+def compute_domains(
+    site: Site, settings: AcceleratorSettings, chosen: ComputeDomains
+) -> Iterator[Finding]:
     """ComputeDomains are for pools with NVLink domains, on a Kubernetes and with a driver that
     their DRA driver goes with, and something says its image."""
-    chosen = domain_settings(site)
-    if chosen is None:
-        return
     if not nvlink_pools(site):
         yield say("compute-domains-without-nvlink", _PLACE)
-    settings = site.file.accelerators
-    if settings and settings.model_by is ModelBy.DRA:
+    if settings.model_by is ModelBy.DRA:
         yield say("compute-domains-with-dra", _PLACE)
     if chosen.image is None and DRIVER_IMAGE not in site.images:
         yield say("compute-domains-image", _PLACE, site, DRIVER_IMAGE)

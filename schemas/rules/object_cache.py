@@ -31,11 +31,8 @@ of a dataset is a quota mistaken for that of one host."""
 _PLACE: Path = ("cache",)
 
 
-def sizes(site: Site) -> Iterator[Finding]:
+def sizes(site: Site, cache: Cache) -> Iterator[Finding]:
     """Each quota leaves every server a share that objects fit in."""
-    cache = site.file.cache
-    if cache is None:
-        return
     count = site.cache_servers()
     for index, bucket in enumerate(cache.buckets):
         least = smallest_quota(count)
@@ -50,10 +47,10 @@ def smallest_quota(count: int) -> int:
     return max(GIB, ceil(rounded_servers(count) * SMALLEST_SHARE / GIB) * GIB)
 
 
-def quotas(site: Site) -> Iterator[Finding]:
+def quotas(site: Site, cache: Cache) -> Iterator[Finding]:
     """The quotas of buckets fit the site: each server's shares fit its capacity."""
-    cache, count = site.file.cache, site.cache_servers()
-    if cache is None or count == 0:
+    count = site.cache_servers()
+    if count == 0:
         return
     room = int(amount(cache.capacity))
     shares = [share(bucket.quota, count) for bucket in cache.buckets]
@@ -78,11 +75,8 @@ def _tib(size: int) -> str:
     return f"{size / 2**40:,.2f} TiB"
 
 
-def capacity(site: Site) -> Iterator[Finding]:
+def capacity(site: Site, cache: Cache) -> Iterator[Finding]:
     """The disks of every pool that keeps objects have the space that the cache may take."""
-    cache = site.file.cache
-    if cache is None:
-        return
     names = {pool.name for pool in site.cache_pools()}
     unknown: set[str] = set()
     smallest: Pool | None = None
@@ -115,12 +109,9 @@ def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
     yield say("cache-disk-too-small", (*_PLACE, "capacity"), *values)
 
 
-def table(site: Site) -> Iterator[Finding]:
+def table(site: Site, cache: Cache) -> Iterator[Finding]:
     """The table is one that Envoy takes, and large enough that a lost host costs little more than
     its own keys."""
-    cache = site.file.cache
-    if cache is None:
-        return
     size, needed = cache.table_size, entries(len(site.cache_hosts()))
     place = (*_PLACE, "table_size")
     if size < needed:
@@ -156,35 +147,27 @@ def _prime(number: int, step: int) -> int:
     return number
 
 
-def buckets(site: Site) -> Iterator[Finding]:
-    """Each bucket has a name of its own, and somebody who may read it."""
-    seen = set()
-    for index, bucket in enumerate(site.file.cache.buckets if site.file.cache else ()):
-        place = (*_PLACE, "buckets", index)
-        if bucket.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "buckets", bucket.name, "join the two")
+def buckets(cache: Cache) -> Iterator[Finding]:
+    """Each bucket has somebody who may read it."""
+    for index, bucket in enumerate(cache.buckets):
         if not bucket.public and not bucket.namespaces:
-            yield say("bucket-of-nobody", (*place, "namespaces"), bucket)
-        seen.add(bucket.name)
+            yield say("bucket-of-nobody", (*_PLACE, "buckets", index, "namespaces"), bucket)
 
 
-def bucket_namespaces(site: Site) -> Iterator[Finding]:
+def bucket_namespaces(site: Site, cache: Cache) -> Iterator[Finding]:
     """Buckets are for namespaces that the site has: those of teams, and the cache's own."""
-    cache = site.file.cache
-    teams = site.file.scheduling.teams if site.file.scheduling else []
-    known = [name for team in teams for name in team.namespaces]
-    for index, bucket in enumerate(cache.buckets if cache else ()):
+    known = [name for team in site.scheduling.teams for name in team.namespaces]
+    for index, bucket in enumerate(cache.buckets):
         for number, name in enumerate(bucket.namespaces):
             place = (*_PLACE, "buckets", index, "namespaces", number)
             if name in bucket.namespaces[:number]:
                 yield say("listed-twice", place, f"namespace {name}")
-            elif known and cache is not None and name not in (*known, cache.namespace):
+            elif known and name not in (*known, cache.namespace):
                 otherwise = "remove it, or give it to a team in scheduling.teams"
                 advice = advise(name, sorted(known), otherwise)
                 yield say("bucket-namespace-unknown", place, name, advice)
 
 
-def keeping_pools(site: Site) -> Iterator[Finding]:
+def keeping_pools(site: Site, cache: Cache) -> Iterator[Finding]:
     """Pools that keep objects are pools of the site, each named once."""
-    cache = site.file.cache
-    yield from pools_once(site, _PLACE, cache.pools or () if cache else ())
+    yield from pools_once(site, _PLACE, cache.pools or ())

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
 
 from schemas.facts.site import Site
-from schemas.model.object_cache import ImageLayers
+from schemas.model.object_cache import Cache, ImageLayers
 from schemas.model.vocabulary import CacheDiscovery
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
@@ -32,10 +32,9 @@ _API_AUDIENCES = ("https://kubernetes.default.svc", "kubernetes.default.svc", "a
 _DOCKER_INDEX = "index.docker.io"
 
 
-def address(site: Site) -> Iterator[Finding]:
+def address(site: Site, cache: Cache) -> Iterator[Finding]:
     """The address is the cache's alone, of those that Services are given by hand."""
-    cache = site.file.cache
-    if cache is None or cache.address is None:
+    if cache.address is None:
         return
     services, found = IPv4Network(site.file.cluster.services), IPv4Address(cache.address)
     last = static_addresses(services)
@@ -58,19 +57,15 @@ def static_addresses(services: IPv4Network) -> int:
     return max(16, min(256, size // 16)) if size > 16 else size - 2
 
 
-def audience(site: Site) -> Iterator[Finding]:
+def audience(cache: Cache) -> Iterator[Finding]:
     """Tokens for the cache are good for the cache alone: they go through the network as text."""
-    cache = site.file.cache
-    if cache is None or cache.audience.removesuffix(".cluster.local") not in _API_AUDIENCES:
-        return
-    yield say("audience-of-kubernetes", ("cache", "audience"), cache)
+    if cache.audience.removesuffix(".cluster.local") in _API_AUDIENCES:
+        yield say("audience-of-kubernetes", ("cache", "audience"), cache)
 
 
-def discovery(site: Site) -> Iterator[Finding]:
+def discovery(site: Site, cache: Cache) -> Iterator[Finding]:
     """The way in which Envoy learns of the servers carries as many as there are."""
-    cache, hosts = site.file.cache, site.cache_hosts()
-    if cache is None:
-        return
+    hosts = site.cache_hosts()
     if cache.discovery is CacheDiscovery.DNS and len(hosts) > MOST_BY_DNS:
         yield say("discovery-beyond-dns", ("cache", "discovery"), MOST_BY_DNS, len(hosts))
     size = sum(len(host.name) + len(host.ip) + ENDPOINT_BYTES for host in hosts)
@@ -79,11 +74,11 @@ def discovery(site: Site) -> Iterator[Finding]:
         yield say("servers-beyond-config-map", ("cache", "pools"), *values)
 
 
-def bucket_file(site: Site) -> Iterator[Finding]:
+def bucket_file(cache: Cache) -> Iterator[Finding]:
     """The file of buckets fits the ConfigMap that servers read it from."""
     sizes = [
         len(each.name) + BUCKET_BYTES + sum(len(n) + NAMESPACE_BYTES for n in each.namespaces)
-        for each in (site.file.cache.buckets if site.file.cache else ())
+        for each in cache.buckets
     ]
     if (size := sum(sizes)) > LARGEST_CONFIG_MAP:
         largest = sorted(range(len(sizes)), key=lambda index: -sizes[index])
@@ -92,12 +87,8 @@ def bucket_file(site: Site) -> Iterator[Finding]:
         yield say("buckets-beyond-config-map", place, size, LARGEST_CONFIG_MAP, also=also)
 
 
-def image_layers(site: Site) -> Iterator[Finding]:
+def image_layers(site: Site, cache: Cache, layers: ImageLayers) -> Iterator[Finding]:
     """Hosts find the cache without the cluster's DNS, and read its layers without a token."""
-    cache = site.file.cache
-    layers = cache.image_layers if cache else None
-    if cache is None or layers is None:
-        return
     if cache.address is None:
         usual = IPv4Network(site.file.cluster.services)[USUAL_INDEX]
         yield say("layers-without-address", _LAYERS, usual)

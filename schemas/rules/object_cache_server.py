@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.kubernetes.host_ports import port_owner
 from schemas.kubernetes.quantities import GIB, MIB, amount
+from schemas.kubernetes.tables import read_table
 from schemas.model.object_cache import Cache
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import LinkType, Role
@@ -13,6 +14,12 @@ from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
 
+_TABLE = read_table(__file__)
+SERVER_VARIABLES: dict[str, str] = _TABLE["server_variables"]
+PROXY_PORTS = {int(port): owner for port, owner in _TABLE["proxy_ports"].items()}
+_HOST_FOLDERS, MOUNT_FOLDERS, _IMAGE_FOLDERS, _KERNEL_FOLDERS = (
+    tuple(_TABLE[f"{name}_folders"]) for name in ("host", "mount", "image", "kernel")
+)
 _SERVER: Path = ("cache", "server")
 _ENVOY: Path = ("cache", "envoy")
 SMALLEST_MEMORY = 256 * MIB
@@ -20,52 +27,16 @@ SMALLEST_MEMORY = 256 * MIB
 connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
 PROXY_IMAGE = "envoy"
 _WITHOUT_BASH = "distroless"
-SERVER_VARIABLES = {
-    "CACHE_CONFIG": "cache.server.config_path",
-    "CACHE_DATA": "cache.data_path",
-    "CACHE_CAPACITY": "cache.capacity",
-    "CACHE_AUDIENCE": "cache.audience",
-    "CACHE_PORT": "cache.server.port",
-    "CACHE_HOST": "the host's address",
-}
-"""Environment variables of every server, with the field that each comes from
-(components/object_cache/server.py)."""
 _KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """By these a program finds the Kubernetes API, which the server asks whether a token is good; what
 a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
 makeEnvironmentVariables)."""
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
-PROXY_PORTS = {
-    9901: "Envoy's administration",
-    9902: "Envoy's probes",
-    9903: "Envoy's metrics",
-}
-"""Ports of Envoy's pods (components/object_cache/bootstrap.py)."""
-_HOST_FOLDERS = (
-    "bin", "boot", "dev", "etc", "lib", "lib64", "opt/cni", "proc", "root", "run", "sbin", "sys",
-    "tmp", "usr", "var/cache", "var/lib/cloud", "var/lib/cni", "var/lib/containerd", "var/lib/etcd",
-    "var/lib/kubelet", "var/log", "var/run", "var/tmp",
-)  # fmt: skip
-"""Folders of the system and of Kubernetes below a host's root: what lies there is theirs, or is
-deleted (as /var/cache may be at any time: FHS 3.0, 5.5)."""
-MOUNT_FOLDERS = ("/home", "/media", "/mnt", "/opt", "/srv", "/var")
-"""Folders that are there whether or not anything is mounted."""
-_IMAGE_FOLDERS = (
-    "", "bin", "dev", "etc", "etc/ssl", "etc/ssl/certs", "lib", "lib64", "proc", "run", "sbin",
-    "sys", "tmp", "usr", "usr/bin", "usr/lib", "usr/local", "usr/local/bin", "usr/local/lib", "var",
-    "var/lib", "var/run",
-)  # fmt: skip
-"""Folders of which a program in an image needs what the image has there."""
-_KERNEL_FOLDERS = ("/dev", "/proc", "/sys", "/var/run/secrets", "/run/secrets")
-"""Folders of a container that the container runtime and the kubelet fill."""
 
 
-def server_port(site: Site) -> Iterator[Finding]:
+def server_port(site: Site, cache: Cache) -> Iterator[Finding]:
     """The server listens where no other program of its hosts does, as it has their network."""
-    cache = site.file.cache
-    if cache is None:
-        return
     port = cache.server.port
     controls = any(pool.role is Role.CONTROL_PLANE for pool in site.cache_pools())
     owner = port_owner(port, control_plane=controls)
@@ -78,11 +49,10 @@ def server_port(site: Site) -> Iterator[Finding]:
         yield say("server-port-taken", (*_SERVER, "port"), port, owner, usual)
 
 
-def server_environment(site: Site) -> Iterator[Finding]:
+def server_environment(cache: Cache) -> Iterator[Finding]:
     """Settings for which the cache has fields stand in those alone: Envoy, volumes and jobs go by
     them."""
-    cache = site.file.cache
-    for name in cache.server.env if cache else ():
+    for name in cache.server.env:
         if name in SERVER_VARIABLES:
             field = SERVER_VARIABLES[name]
             instead = f", and write its value to {field}" if "." in field else ""
@@ -91,10 +61,9 @@ def server_environment(site: Site) -> Iterator[Finding]:
             yield say("server-variable-of-kubelet", (*_SERVER, "env", name), name)
 
 
-def proxy_port(site: Site) -> Iterator[Finding]:
+def proxy_port(cache: Cache) -> Iterator[Finding]:
     """Envoy serves objects where it does not listen for other things."""
-    cache = site.file.cache
-    if cache and cache.envoy.port in PROXY_PORTS:
+    if cache.envoy.port in PROXY_PORTS:
         yield say("envoy-port-taken", (*_ENVOY, "port"), cache, PROXY_PORTS[cache.envoy.port])
 
 
@@ -107,11 +76,8 @@ def taken_folder(path: str) -> str | None:
     return next((each for each in map("/".__add__, _HOST_FOLDERS) if _touches(path, each)), None)
 
 
-def data_path(site: Site) -> Iterator[Finding]:
+def data_path(cache: Cache) -> Iterator[Finding]:
     """Objects lie in a folder that nothing else on the hosts needs."""
-    cache = site.file.cache
-    if cache is None:
-        return
     path = cache.data_path
     taken = taken_folder(path)
     if taken:
@@ -122,11 +88,8 @@ def data_path(site: Site) -> Iterator[Finding]:
         yield say("data-path-on-system-disk", ("cache", "data_path"), path)
 
 
-def config_path(site: Site) -> Iterator[Finding]:
+def config_path(cache: Cache) -> Iterator[Finding]:
     """The folder of the buckets' file holds nothing else: it is mounted over what is there."""
-    cache = site.file.cache
-    if cache is None:
-        return
     folder = cache.server.config_path.rpartition("/")[0]
     kernel = any(below(folder, each) for each in _KERNEL_FOLDERS)
     if folder.lstrip("/") in _IMAGE_FOLDERS or kernel:
@@ -145,20 +108,16 @@ def _touches(path: str, folder: str) -> bool:
     return below(path, folder) or below(folder, path)
 
 
-def proxy_image(site: Site) -> Iterator[Finding]:
+def proxy_image(site: Site, cache: Cache) -> Iterator[Finding]:
     """It is known which Envoy runs, and it can drain: its hook is a command of bash."""
-    cache = site.file.cache
-    if cache and cache.envoy.image is None and PROXY_IMAGE not in site.images:
+    if cache.envoy.image is None and PROXY_IMAGE not in site.images:
         yield say("envoy-image-missing", _ENVOY, site, PROXY_IMAGE)
-    elif cache and cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
+    elif cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
         yield say("envoy-image-without-bash", (*_ENVOY, "image"))
 
 
-def program_sizes(site: Site) -> Iterator[Finding]:
+def program_sizes(site: Site, cache: Cache) -> Iterator[Finding]:
     """The memory of the cache's programs is enough to start, and every host has it to give."""
-    cache = site.file.cache
-    if cache is None:
-        return
     given = ((_SERVER, cache.server.memory, "4Gi"), (_ENVOY, cache.envoy.memory, "2Gi"))
     small = [each for each in given if amount(each[1]) < SMALLEST_MEMORY]
     for place, text, usual in small:

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from schemas.facts.own_components import OwnComponentError, make, named
 from schemas.facts.site import Site
-from schemas.model.codes import Code
 from schemas.rules.finding import Finding
+from schemas.rules.texts import say
 
 
 def own_components(site: Site) -> Iterator[Finding]:
@@ -16,10 +16,7 @@ def own_components(site: Site) -> Iterator[Finding]:
         try:
             alike = make(site, name) == make(site, name, "2")
         except OwnComponentError as error:
-            message = f"the component {name} makes no objects of {site.name}: {error}"
-            yield Finding(Code.OWN_COMPONENT, at, message, "correct the component, or its settings")
+            yield say("own-component-fails", at, name, site, error)
             continue
         if not alike:
-            message = f"the component {name} makes other objects of {site.name} the second time"
-            fix = "sort what comes from sets, and take out what comes from the clock or from chance"
-            yield Finding(Code.OWN_COMPONENT, at, message, fix)
+            yield say("own-component-differs", at, name, site)

@@ -6,23 +6,21 @@ Whether an object takes a patch is known once it is made (components/making/patc
 import json
 from collections.abc import Iterator
 from posixpath import normpath
-from typing import Any
 
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
+from schemas.reading.paths import leaves
 from schemas.rules.finding import Finding
 from schemas.rules.host_settings import MARKS, file_owner
 from schemas.rules.texts import say
-from schemas.rules.until import end_of
 
 LONGEST = 20_000
 """Characters of a value as JSON; longer texts are files (host_settings.files)."""
 
 
 def patches(site: Site) -> Iterator[Finding]:
-    """Each patch ends, and its values fit their operations, hold no secret and mark no template."""
+    """The values of patches fit their operations, hold no secret and mark no template."""
     for number, patch in enumerate(getattr(site.file, "patches", ())):
-        yield from end_of(patch.until, ("patches", number, "until"))
         for index, operation in enumerate(patch.operations):
             at = ("patches", number, "operations", index)
             if (operation.value is None) is not (operation.op == "remove"):
@@ -31,26 +29,16 @@ def patches(site: Site) -> Iterator[Finding]:
             size = len(json.dumps(operation.value))
             if size > LONGEST:
                 yield say("patch-value-long", (*at, "value"), size, LONGEST)
-            texts = [*_texts(operation.path.rpartition("/")[2], operation.value)]
+            last = operation.path.rpartition("/")[2]
+            texts = [each for each in leaves(operation.value, (last,)) if isinstance(each[1], str)]
             for name in [name for _, text in texts for name in secret_names(text)][:1]:
                 yield say("patch-secret", (*at, "value"), name)
             if patch.component != "machines":
                 continue
             for mark in [mark for mark in MARKS if any(mark in text for _, text in texts)][:1]:
                 yield say("patch-mark", (*at, "value"), mark, MARKS[mark])
-            paths = [text for key, text in texts if key == "path"]
+            keys = [[step for step in path if isinstance(step, str)][-1] for path, _ in texts]
+            paths = [text for key, (_, text) in zip(keys, texts, strict=True) if key == "path"]
             owned = [(text, file_owner(f"/{normpath(text).lstrip('/')}")) for text in paths]
             for path, owner in [each for each in owned if each[1]][:1]:
                 yield say("patch-file", (*at, "value"), path, owner)
-
-
-def _texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
-    """Every text in a value, with the key that it stands under."""
-    if isinstance(value, str):
-        yield key, value
-    elif isinstance(value, dict):
-        for name, each in value.items():
-            yield from _texts(name, each)
-    elif isinstance(value, list):
-        for each in value:
-            yield from _texts(key, each)

@@ -17,7 +17,6 @@ from schemas.facts.site import Site
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import say
-from schemas.rules.until import end_of
 
 _PLACE: Path = ("policies",)
 _KIND = re.compile(
@@ -47,13 +46,9 @@ def policy_files(site: Site) -> Iterator[Finding]:
 
 
 def cel_rules(site: Site) -> Iterator[Finding]:
-    """Rules as CEL have names of their own, and the API server can take them."""
-    seen: set[str] = set()
+    """The API server can take the rules as CEL."""
     for index, rule in enumerate(site.file.policies.cel):
         place = (*_PLACE, "cel", index)
-        if rule.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "rules", rule.name, "join the two with &&")
-        seen.add(rule.name)
         yield from _kinds(rule, place)
         fault = fault_of(rule.expression)
         if fault is not None:
@@ -111,11 +106,10 @@ def fault_of(expression: str) -> tuple[str, str] | None:
 
 
 def exceptions(site: Site) -> Iterator[Finding]:
-    """Each exception is there once, and ends within two years."""
+    """Each exception is there once."""
     seen: set[tuple[str, str]] = set()
     for index, each in enumerate(site.file.policies.exceptions):
         place = (*_PLACE, "exceptions", index)
         if (each.rule, each.object) in seen:
             yield say("exception-twice", (*place, "object"), each.object[:60], each)
         seen.add((each.rule, each.object))
-        yield from end_of(each.until, (*place, "until"))

@@ -13,22 +13,6 @@ from schemas.rules.scope import InPool
 from schemas.rules.texts import advise, say
 
 
-def pool_names(site: Site) -> Iterator[Finding]:
-    """No two pools have one name."""
-    yield from _twice("pools", [pool.name for pool in site.file.pools])
-
-
-def zone_names(site: Site) -> Iterator[Finding]:
-    """No two zones have one name."""
-    yield from _twice("zones", [zone.name for zone in site.file.zones])
-
-
-def _twice(field: str, names: list[str]) -> Iterator[Finding]:
-    for index, name in enumerate(names):
-        if name in names[:index]:
-            yield say("two-of-a-name", (field, index, "name"), field, name, "remove it")
-
-
 def pools_once(site: Site, at: Path, names: Sequence[str]) -> list[Finding]:
     """The faults of a list of pools at a place: some are not there, or there twice."""
     known, found = [pool.name for pool in site.file.pools], []

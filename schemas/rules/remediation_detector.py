@@ -5,21 +5,20 @@ is GNU's; PCI Express 5.0, 7.5.3.7 (link widths).
 """
 
 import re
-import tomllib
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from math import floor, prod
-from pathlib import Path as FilePath
 
 from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
-from schemas.model.accelerators import Health
+from schemas.kubernetes.tables import read_table
+from schemas.model.accelerators import AcceleratorSettings, Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
 from schemas.model.nearest import nearest
-from schemas.model.object_cache import share
-from schemas.model.remediation import Detector
+from schemas.model.object_cache import Cache, share
+from schemas.model.remediation import Detector, Remediation
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path
 from schemas.rules.object_cache import FILLED_PERCENT
@@ -32,45 +31,31 @@ LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
 _DETECTOR: Path = (*PLACE, "detector")
 _PROGRAM = re.compile(r"(/[^\s/]+)+|[A-Za-z0-9_][A-Za-z0-9_.+-]*")
-_TEXTS = tomllib.loads(FilePath(__file__).with_name("expressions.toml").read_text("utf-8"))
+_TEXTS = read_table(__file__, "expressions.toml")
 _REFUSED = [(re.compile(each["where"]), (each["what"], each["fix"])) for each in _TEXTS["refused"]]
 _MOST_STATES = 5000
 """States of an expression with its repeats written out, as far as grep is quick with it."""
 
 
-def disk_folders(site: Site) -> Iterator[Finding]:
-    """Each folder is looked at once, and a disk that the cache fills is not a full one."""
-    remediation = site.file.remediation
-    if remediation is None:
-        return
-    disks = remediation.detector.disks
-    for index, disk in enumerate(disks):
-        if disk in disks[:index]:
-            yield say("listed-twice", (*_DETECTOR, "disks", index), disk)
-    yield from _cache_disks(site, disks, remediation.detector.disk_full_percent)
-
-
-def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Finding]:
+def cache_disks(site: Site, detector: Detector, cache: Cache) -> Iterator[Finding]:
     """The cache fills its disk by design: up to its buckets' shares."""
-    cache = site.file.cache
+    disks = detector.disks
     sizes = [
         site.profile(pool).data_nvme_gb or 0
         for pool in site.cache_pools()
         if pool.hardware in site.hardware
     ]
-    if cache is None or not any(sizes):
+    if not any(sizes):
         return
     looked_at = [each for each in disks if each != "/" and below(cache.data_path, each)]
     kept = sum(share(bucket.quota, site.cache_servers()) for bucket in cache.buckets)
     filled = min(kept, amount(cache.capacity))
     percent = floor(filled * 100 / (min(filter(None, sizes)) * 10**9 * FILLED_PERCENT / 100))
-    if not looked_at or percent < full:
+    if not looked_at or percent < detector.disk_full_percent:
         return
     fix = "lower cache.capacity or the buckets' quotas"
     place: Path = (*_DETECTOR, "disks", disks.index(looked_at[-1]))
-    remediation = site.file.remediation
-    written = remediation.detector.model_fields_set if remediation else set()
-    if "disk_full_percent" in written:
+    if "disk_full_percent" in detector.model_fields_set:
         place = (*_DETECTOR, "disk_full_percent")
         fix = f"write {percent + 1} or more, or {fix}" if percent < 99 else fix
     elif percent < 99:
@@ -80,12 +65,9 @@ def _cache_disks(site: Site, disks: Sequence[str], full: int) -> Iterator[Findin
     yield say("disk-full-by-design", place, percent, looked_at[-1], fix, also=also)
 
 
-def xids(site: Site) -> Iterator[Finding]:
+def xids(site: Site, detector: Detector) -> Iterator[Finding]:
     """An error of NVIDIA's driver calls for one thing, and the site has such a driver."""
-    remediation = site.file.remediation
-    if remediation is None:
-        return
-    listed, place = remediation.detector.xids, (*_DETECTOR, "xids")
+    listed, place = detector.xids, (*_DETECTOR, "xids")
     for field, numbers in (("reboot", listed.reboot), ("watch", listed.watch)):
         for index, number in enumerate(numbers):
             at = (*place, field, index)
@@ -95,7 +77,7 @@ def xids(site: Site) -> Iterator[Finding]:
                 yield say("listed-twice", at, f"XID {number}")
             elif field == "watch" and number in listed.reboot:
                 yield say("xid-reboots-too", at, number)
-    if "xids" in remediation.detector.model_fields_set and not _of_nvidia(site):
+    if "xids" in detector.model_fields_set and not _of_nvidia(site):
         yield say("xids-without-nvidia", place)
 
 
@@ -105,19 +87,17 @@ def _of_nvidia(site: Site) -> bool:
     return not all_known(site) or "nvidia" in vendors
 
 
-def device_taints(site: Site) -> Iterator[Finding]:
+def device_taints(site: Site, remediation: Remediation) -> Iterator[Finding]:
     """Single cards are tainted where a DRA driver hands them out, and nowhere else."""
-    remediation = site.file.remediation
-    if remediation is None or not remediation.device_taints or not all_known(site):
+    if not remediation.device_taints or not all_known(site):
         return
     if not any(uses_dra(site, model) for model in site.models()):
         yield say("device-taints-without-dra", (*PLACE, "device_taints"))
 
 
-def health_commands(site: Site) -> Iterator[Finding]:
+def health_commands(settings: AcceleratorSettings) -> Iterator[Finding]:
     """A site's own command to count cards is one that a host can run, and grep its expression."""
-    settings = site.file.accelerators
-    for name, model in settings.models.items() if settings else ():
+    for name, model in settings.models.items():
         place: Path = ("accelerators", "models", name)
         width = model.pci.link_width
         if width is not None and width not in LINK_WIDTHS:
@@ -191,15 +171,14 @@ def fabrics(site: Site) -> Iterator[Finding]:
             yield say("fabric-unknown", ("hardware", name, "accelerators", "fabric"), said)
 
 
-def link_errors(site: Site) -> Iterator[Finding]:
+def link_errors(site: Site, detector: Detector) -> Iterator[Finding]:
     """Counters of interfaces are written where a pool has network devices, as they are spelt."""
-    remediation = site.file.remediation
-    if remediation is None or "link_errors" not in remediation.detector.model_fields_set:
+    if "link_errors" not in detector.model_fields_set:
         return
     place: Path = (*_DETECTOR, "link_errors")
     if not any(pool.network_devices.links() for pool in site.file.pools):
         yield say("link-errors-without-devices", place)
-    for name in remediation.detector.link_errors:
+    for name in detector.link_errors:
         near = nearest(name, Detector().link_errors, 0.9)
         if near not in (None, name):
             yield say("link-error-unknown", (*place, name), name, near)

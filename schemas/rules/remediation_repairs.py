@@ -10,7 +10,7 @@ from math import ceil
 
 from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
-from schemas.model.remediation import Detector
+from schemas.model.remediation import BadDevices, Detector, Reboot, Remediation
 from schemas.model.vocabulary import Fault, RemediatorKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.remediation import PLACE, has_remediator
@@ -28,12 +28,9 @@ _REBOOT: Path = (*PLACE, "reboot")
 _DETECTOR: Path = (*PLACE, "detector")
 
 
-def last_resort(site: Site) -> Iterator[Finding]:
+def last_resort(site: Site, remediation: Remediation) -> Iterator[Finding]:
     """Cluster API's health check waits for longer than a reboot by a remediator may take: its node
     is not ready all that time."""
-    remediation = site.file.remediation
-    if remediation is None:
-        return
     takes = remediation.reboot.timeout_seconds
     others = []
     for index, pool in enumerate(site.file.pools):
@@ -52,24 +49,19 @@ def last_resort(site: Site) -> Iterator[Finding]:
         yield say("reboot-too-long", (*_REBOOT, "timeout_seconds"), *values)
 
 
-def window(site: Site) -> Iterator[Finding]:
+def window(site: Site, reboot: Reboot) -> Iterator[Finding]:
     """As many reboots as are allowed fit the window in which they are counted: else the first is
     forgotten before the last, and there is always one more."""
-    remediation = site.file.remediation
-    if remediation is None or not has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER):
+    if not has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER):
         return
-    reboot = remediation.reboot
     needed = ceil(reboot.attempts * reboot.timeout_seconds / HOUR)
     if reboot.window_hours < needed:
         also = tuple((*_REBOOT, name) for name in ("attempts", "timeout_seconds"))
         yield say("reboots-beyond-window", (*_REBOOT, "window_hours"), reboot, needed, also=also)
 
 
-def reporting_times(site: Site) -> Iterator[Finding]:
+def reporting_times(site: Site, remediation: Remediation) -> Iterator[Finding]:
     """A fault is reported within an hour, and its end while the repair still counts."""
-    remediation = site.file.remediation
-    if remediation is None:
-        return
     detector, every = remediation.detector, remediation.detector.interval_seconds
     if every * detector.bad_after > HOUR:
         also = ((*_DETECTOR, "interval_seconds"),)
@@ -92,11 +84,8 @@ def _recovery_time(detector: Detector, takes: int) -> Iterator[Finding]:
     yield say("recovery-too-slow", (*_DETECTOR, field), detector, every, takes, most, also=also)
 
 
-def remediation_images(site: Site) -> Iterator[Finding]:
+def remediation_images(site: Site, remediation: Remediation) -> Iterator[Finding]:
     """It is known which programs find faults, and which repair them."""
-    remediation = site.file.remediation
-    if remediation is None:
-        return
     controller = remediation.controller
     needed = [(remediation.detector.image, DETECTOR_IMAGE, "image: in detector", "detector")]
     operated = has_remediator(site, RemediatorKind.NODE_OPERATION_CONTROLLER)
@@ -109,13 +98,9 @@ def remediation_images(site: Site) -> Iterator[Finding]:
             yield say("remediation-image-missing", (*PLACE, part), site, name, field)
 
 
-def bad_devices(site: Site) -> Iterator[Finding]:
+def bad_devices(site: Site, counted: BadDevices) -> Iterator[Finding]:
     """What happens by the number of bad devices can happen: single ones are taken out, at most half
     of a host's, and somebody repairs the host."""
-    remediation = site.file.remediation
-    counted = remediation.bad_devices if remediation else None
-    if remediation is None or counted is None:
-        return
     place: Path = (*PLACE, "bad_devices")
     pools = [pool for pool in site.file.pools if site.taints_devices(pool)]
     if not pools:
@@ -135,13 +120,8 @@ def bad_devices(site: Site) -> Iterator[Finding]:
         yield say("repair-beyond-unused", (*place, "repair_beyond"))
 
 
-def settings_used(site: Site) -> Iterator[Finding]:
+def settings_used(site: Site, remediation: Remediation) -> Iterator[Finding]:
     """Settings for a kind of remediator are written only where the site has one of the kind."""
-    remediation = site.file.remediation
-    if remediation is None:
-        if PLACE[0] in site.file.model_fields_set:
-            yield say("remediation-empty", PLACE)
-        return
     controller, medik8s = RemediatorKind.NODE_OPERATION_CONTROLLER, RemediatorKind.MEDIK8S
     lacking: list[tuple[Path, RemediatorKind]] = [(("controller",), controller)]
     lacking += [(("medik8s",), medik8s)]

@@ -20,9 +20,7 @@ _BACKENDS = ("scheduling", "backends")
 
 
 def _backends(site: Site) -> list[tuple[Path, Backend]]:
-    scheduling = site.file.scheduling
-    found = scheduling.backends if scheduling else []
-    return [((*_BACKENDS, index), each) for index, each in enumerate(found)]
+    return [((*_BACKENDS, index), each) for index, each in enumerate(site.scheduling.backends)]
 
 
 def _run_here(site: Site) -> list[tuple[Path, Backend, KubeScheduler]]:
@@ -151,8 +149,7 @@ def canaries(site: Site) -> Iterator[Finding]:
     for at in gangs:
         if CANARY_IMAGE not in site.images:
             yield say("canary-image-missing", (*at, "gang"), site, CANARY_IMAGE)
-    priorities = site.file.scheduling.priorities if site.file.scheduling else []
-    for index, priority in enumerate(priorities if gangs else []):
+    for index, priority in enumerate(site.scheduling.priorities if gangs else ()):
         if priority.name == CANARY_PRIORITY:
             place = ("scheduling", "priorities", index, "name")
             yield say("priority-of-canary", place, CANARY_PRIORITY)

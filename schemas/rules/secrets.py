@@ -22,13 +22,8 @@ _OF_CLUSTER_API = ("kubeconfig", "ca", "etcd", "proxy", "sa")
 """Ends of the names of a cluster's own Secrets, after <cluster>- (util/secret/consts.go)."""
 
 
-def stores(site: Site) -> Iterator[Finding]:
+def stores(site: Site, secrets: Secrets) -> Iterator[Finding]:
     """Each cluster that Secrets are read on has a store, and no other has one."""
-    secrets = site.file.secrets
-    if secrets is None:
-        if _PLACE[0] in site.file.model_fields_set:
-            yield say("secrets-empty", _PLACE)
-        return
     references = secret_references(site)
     for field, store, management in (
         ("management", secrets.management, True),
@@ -47,11 +42,8 @@ def _some(needed: list[SecretReference]) -> str:
     return f"{needed[0].name}{more}"
 
 
-def paths(site: Site) -> Iterator[Finding]:
+def paths(site: Site, secrets: Secrets) -> Iterator[Finding]:
     """The fields in a path are known, and each Secret has a place of its own in its store."""
-    secrets = site.file.secrets
-    if secrets is None:
-        return
     place = (*_PLACE, "path")
     rest = PLACEHOLDER.sub("", secrets.path)
     wrong = [name for name in PLACEHOLDER.findall(secrets.path) if name not in _KNOWN]

@@ -157,9 +157,13 @@ def _endpoint_clashes(footprints: Sequence[Footprint], found: Found) -> None:
         known = owners.setdefault(mine.endpoint, [])
         same = (e for e in known if mine.announced or e.announced or mine.port == e.port)
         for other in islice(same, MOST_NAMED):
-            for each, its in ((mine, other), (other, mine)):
-                found[each.site].append(say("endpoint-of-two-sites", ENDPOINT, each, its))
+            _note_both(found, "endpoint-of-two-sites", ENDPOINT, mine, other)
         known.append(mine)
+
+
+def _note_both(found: Found, row: str, place: Path, mine: Footprint, other: Footprint) -> None:
+    for each, its in ((mine, other), (other, mine)):
+        found[each.site].append(say(row, place, each, its))
 
 
 def _context_clashes(footprints: Sequence[Footprint], found: Found) -> None:
@@ -167,9 +171,7 @@ def _context_clashes(footprints: Sequence[Footprint], found: Found) -> None:
     for mine in footprints:
         other = owners.setdefault(mine.context, mine) if mine.context else mine
         if other is not mine:
-            for each, its in ((mine, other), (other, mine)):
-                place = ("cluster", "context")
-                found[each.site].append(say("context-of-two-sites", place, each, its))
+            _note_both(found, "context-of-two-sites", ("cluster", "context"), mine, other)
 
 
 def _network_clashes(footprints: Sequence[Footprint], found: Found) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
-from schemas.model.scheduling import EphemeralStorage, Team
+from schemas.model.scheduling import EphemeralStorage, Scheduling, Team
 from schemas.model.vocabulary import BackendKind
 from schemas.rules.finding import Finding, Path
 from schemas.rules.texts import advise, say
@@ -19,41 +19,33 @@ _VOLCANOS_QUEUES = ("default", "root")
 
 def teams_of(site: Site) -> list[tuple[Path, Team]]:
     """The teams of a site, each with its place."""
-    scheduling = site.file.scheduling
-    teams = scheduling.teams if scheduling else []
-    return [(("scheduling", "teams", index), team) for index, team in enumerate(teams)]
+    teams = enumerate(site.scheduling.teams)
+    return [(("scheduling", "teams", index), team) for index, team in teams]
 
 
 def priorities(site: Site) -> Iterator[Finding]:
-    """Each PriorityClass has a name and a value of its own, and pods that name none have one
-    default."""
-    seen: dict[object, str] = {}
+    """Each PriorityClass has a value of its own, and pods that name none have one default."""
+    seen: dict[int, str] = {}
     default = ""
     for index, priority in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
         name = priority.name
-        if name in seen:
-            yield say("two-of-a-name", (*place, "name"), "PriorityClasses", name, "remove it")
         if name.startswith(_SYSTEM_PRIORITIES):
             yield say("priority-name-reserved", (*place, "name"), name, _SYSTEM_PRIORITIES)
         if priority.value in seen:
             yield say("priority-value-taken", (*place, "value"), priority, seen[priority.value])
         if priority.default and default:
             yield say("priority-second-default", (*place, "default"), priority, default)
-        seen |= {priority.value: priority.name, priority.name: priority.name}
+        seen[priority.value] = name
         default = default or (priority.name if priority.default else "")
 
 
 def team_names(site: Site) -> Iterator[Finding]:
-    """No two teams have one name, and none that of a queue which Volcano has by itself."""
-    seen = set()
+    """No team has the name of a queue which Volcano has by itself."""
     kinds = {backend.kind for backend in site.scheduling.backends}
     for place, team in teams_of(site):
         if team.name in _VOLCANOS_QUEUES and BackendKind.VOLCANO in kinds:
             yield say("team-name-of-queue", (*place, "name"), team)
-        if team.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "teams", team.name, "join the two")
-        seen.add(team.name)
 
 
 def team_priorities(site: Site) -> Iterator[Finding]:
@@ -69,12 +61,10 @@ def team_priorities(site: Site) -> Iterator[Finding]:
                 yield say("listed-twice", here, f"PriorityClass {name}")
 
 
-def storage(site: Site) -> Iterator[Finding]:
+def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """A container's default request is within its limit, and its limit within what it may
     request."""
-    if site.file.scheduling is None:
-        return
-    yield from _storage(("scheduling", "ephemeral_storage"), site.file.scheduling.ephemeral_storage)
+    yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
     for place, team in teams_of(site):
         if team.ephemeral_storage is not None:
             yield from _storage((*place, "ephemeral_storage"), team.ephemeral_storage)

@@ -12,7 +12,7 @@ from math import ceil
 from schemas.facts.quotas import Holder, Supply, guaranteed_devices, holder, models_held_by, supply
 from schemas.facts.site import Site
 from schemas.model.nearest import nearest
-from schemas.model.scheduling import OffPeak, Team
+from schemas.model.scheduling import OffPeak, Scheduling, Team
 from schemas.rules.finding import Finding, Path
 from schemas.rules.teams import teams_of
 from schemas.rules.texts import advise, say
@@ -34,8 +34,7 @@ def limit_models(site: Site) -> Iterator[Finding]:
         for name in _LIMITS:
             for model in getattr(team, name):
                 yield from _known_model(site, (*place, name, model), model)
-    scheduling = site.file.scheduling
-    for model in scheduling.overcommit_percent if scheduling else ():
+    for model in site.scheduling.overcommit_percent:
         yield from _known_model(site, ("scheduling", "overcommit_percent", model), model)
 
 
@@ -58,14 +57,11 @@ def _known_model(site: Site, place: Path, model: str) -> Iterator[Finding]:
         yield say("limit-model-unknown", place, model, fix)
 
 
-def off_peak_hours(site: Site) -> Iterator[Finding]:
+def off_peak_hours(off_peak: OffPeak) -> Iterator[Finding]:
     """Off-peak hours are hours that come: in a zone and between days that there are."""
-    scheduling = site.file.scheduling
-    if scheduling is None or scheduling.off_peak is None:
-        return
     from schemas.facts.off_peak import windows  # most sites need no time zones
 
-    off_peak, place = scheduling.off_peak, ("scheduling", "off_peak")
+    place = ("scheduling", "off_peak")
     faults = list(_hours(off_peak, place))
     yield from faults
     times = 0 if faults else len(windows(off_peak))
@@ -100,11 +96,8 @@ def _day(text: str) -> date | None:
         return None
 
 
-def off_peak_used(site: Site) -> Iterator[Finding]:
+def off_peak_used(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """Off-peak hours have other limits, and other limits have hours."""
-    scheduling = site.file.scheduling
-    if scheduling is None:
-        return
     teams = teams_of(site)
     for place, team in teams:
         if team.off_peak and scheduling.off_peak is None:
@@ -146,11 +139,8 @@ def _throttler_advice(site: Site, model: str) -> str:
     return "have its pools served by a kube-scheduler with a throttler"
 
 
-def overcommitment(site: Site) -> Iterator[Finding]:
+def overcommitment(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """The devices that teams are guaranteed are there, also while a rollout takes hosts out."""
-    scheduling = site.file.scheduling
-    if scheduling is None:
-        return
     for model in site.models():
         there, total = supply(site, model), guaranteed_devices(scheduling, model)
         percent = scheduling.overcommit_percent.get(model)

@@ -34,8 +34,7 @@ def operating_system(at: InPool) -> Iterator[Finding]:
     systems, name = site.release.operating_systems, site.os_name(pool)
     place = at.path("os") if pool.os else at.path("name")
     if name not in systems:
-        values = {"release": site.release.release, "name": name}
-        yield say("os-unknown", place, **values, advice=advise(name, systems))
+        yield say("os-unknown", place, site, name, advise(name, systems))
         return
     version, builds = site.version(pool), systems[name].images
     # A version that the release does not know at all is one fault, not one of each pool.
@@ -45,7 +44,7 @@ def operating_system(at: InPool) -> Iterator[Finding]:
         yield say("os-image-missing", place, name, version, ", ".join(builds), first)
     arm64 = pool.hardware in site.hardware and site.profile(pool).arch is Arch.ARM64
     if arm64 and version in builds and builds[version].arm64 is None:
-        yield say("os-image-of-arm64", place, name=name, version=version)
+        yield say("os-image-of-arm64", place, name, version)
 
 
 def images(site: Site) -> Iterator[Finding]:
@@ -61,27 +60,21 @@ def _supported_minor(
     core = site.release.cluster_api.core
     # A release of another Cluster API is a fault of the release, which ``release_findings`` names.
     low, high = SUPPORTED_MINORS.get(minor(core), (0, minor(version)))
-    values = {"core": core, "release": site.release.release, "low": low, "high": high}
-    values |= {"version": version, "advice": _advice(version, known)}
+    advice = nearest(version, known) or f"one of {', '.join(known)}"
     if not low <= minor(version) <= high:
-        yield say("version-unsupported", place, **values)
+        yield say("version-unsupported", place, site, core, low, high, version, advice)
     elif version not in known:
-        yield say("version-unknown", place, **values)
-
-
-def _advice(version: str, known: list[str]) -> str:
-    return nearest(version, known) or f"one of {', '.join(known)}"
+        yield say("version-unknown", place, site, version, advice)
 
 
 def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
     place = ("cluster", "workers")
     behind = minor(control_plane) - minor(workers)
     least = f"v1.{minor(control_plane) - MAX_WORKER_SKEW}"
-    values = {"workers": workers, "control_plane": control_plane, "behind": behind, "least": least}
     if [int(n) for n in workers[1:].split(".")] > [int(n) for n in control_plane[1:].split(".")]:
-        yield say("workers-ahead", place, **values)
+        yield say("workers-ahead", place, workers, control_plane)
     elif behind > MAX_WORKER_SKEW:
-        yield say("workers-behind", place, **values, most=MAX_WORKER_SKEW)
+        yield say("workers-behind", place, workers, control_plane, behind, least, MAX_WORKER_SKEW)
 
 
 def release_findings(release: Release) -> Iterator[str]:

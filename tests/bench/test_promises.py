@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from bench.promises import MEASURES, PAGE, promises
 from tests.kit.repository import ROOT
+from tests.measure.promises import MEASURES, PAGE, promises
 
 PROMISES = promises()
 ROWS = [

@@ -1,4 +1,4 @@
-"""Every study of bench/studies, and bench.promises, runs to its end on its smallest input.
+"""Every measurement of tests/measure that writes a page runs to its end on its smallest input.
 
 Where the whole of an input is a constant, it is cut down here. The figures mean nothing.
 """
@@ -10,10 +10,9 @@ from types import ModuleType
 
 import pytest
 
-from bench import promises
-from bench.studies import mutations
 from tests.invalid.faults import fault_files
 from tests.kit.repository import ROOT
+from tests.measure import mutations, promises
 
 STUDIES = (mutations, promises)
 
@@ -32,9 +31,10 @@ def page(study: ModuleType) -> Path:
 
 
 def test_every_study_is_here() -> None:
-    files = (ROOT / "bench" / "studies").glob("*.py")
-    names = {f.stem for f in files if 'if __name__ == "__main__":' in f.read_text("utf-8")}
-    assert {f"bench.studies.{name}" for name in names} | {promises.__name__} == {
+    files = (ROOT / "tests" / "measure").glob("*.py")
+    writers = {f.stem for f in files if "PAGE.write_text" in f.read_text("utf-8")}
+    # What proof writes is tested where its turns are (tests/project/test_proof.py).
+    assert {f"tests.measure.{name}" for name in writers - {"proof"}} == {
         each.__name__ for each in STUDIES
     }
 

@@ -64,6 +64,7 @@ JOBS = [
     Case("mig-1", "students", "a100-sxm4-80gb-1g-10gb", 1, "notebooks", ("--per-worker", "1")),
     Case("mn-1", "research", "mncore2", 12, "mncore"),
 ]
+TEMPLATE: Json = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
 # mn-1 first: it has no Kueue, which from its start on holds the jobs of all teams.
 ROOTS = {"mn-1": FIELD, "sapporo-1": FLEET, **dict.fromkeys(("nvl-2", "mi300-1", "mig-1"), FIELD)}
 
@@ -165,8 +166,7 @@ def start(here: World, made: list[Json]) -> str:
             requests = [{"name": "channel", "exactly": {
                 "deviceClassName": "compute-domain-default-channel.nvidia.com"}}]  # fmt: skip
             spec = {"spec": {"devices": {"requests": requests}}}
-            here.t.client.create({"apiVersion": "resource.k8s.io/v1", "spec": spec,
-                "kind": "ResourceClaimTemplate", "metadata": body["metadata"]})  # fmt: skip
+            here.t.client.create({**TEMPLATE, "spec": spec, "metadata": body["metadata"]})
         here.t.client.create(body)
     space: str = made[-1]["metadata"]["namespace"]
     return space
@@ -181,6 +181,9 @@ def landed(here: World, space: str, count: int) -> list[Json]:
 
 
 def end(here: World, space: str, made: list[Json]) -> None:
+    """Delete a job, and what the DRA driver would have deleted with its ComputeDomain."""
+    templates = here.t.client.items("resource.k8s.io/v1", "ResourceClaimTemplate")
+    here.t.delete([{**TEMPLATE, **body} for body in templates])
     for each in made:
         path = here.t.client._path(each["apiVersion"], each["kind"], space)
         name = each["metadata"]["name"]
@@ -193,9 +196,7 @@ def remove(here: World, made: list[Manifest]) -> None:
     """Take a site away again; its namespaces stay, as others have some of the same names."""
     bodies = [each.body for each in reversed(made) if each.kind != "Namespace"]
     slices = here.t.client.items("resource.k8s.io/v1", "ResourceSlice")
-    templates = here.t.client.items("resource.k8s.io/v1", "ResourceClaimTemplate")
-    for kind, each in (("ResourceSlice", slices), ("ResourceClaimTemplate", templates)):
-        bodies += [{"apiVersion": "resource.k8s.io/v1", "kind": kind, **body} for body in each]
+    bodies += [{"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", **s} for s in slices]
     here.t.delete(bodies)
     here.watch.until("no nodes", lambda: not here.watch.nodes())
 
@@ -225,38 +226,66 @@ def test_pods_land_where_there_are_no_accelerators(here: World, name: str) -> No
     remove(here, up)
 
 
-def with_topology(folder: Path) -> Site:
-    """sapporo-1 with a topology, which Kueue cannot have beside ComputeDomains."""
-    for part in ("sites/sapporo-1.yaml", "sites/sapporo-1.hosts.csv", "regions/jp-north.yaml"):
-        (folder / part).parent.mkdir(exist_ok=True)
-        shutil.copyfile(ROOT / part, folder / part)
-    file = folder / "sites/sapporo-1.yaml"
-    text = file.read_text("utf-8").replace("  compute_domains: {namespace: nvidia-dra}\n", "")
-    file.write_text(
-        text.replace("pools: [gb200]}]\n", "pools: [gb200], topology: [zone, rack, host]}]\n")
-    )
-    return loaded(folder, "sapporo-1")
+def racks(here: World, made: list[Json], count: int) -> int:
+    """The number of racks that a job lands in."""
+    space = start(here, made)
+    found = {each[RACK_LABEL] for each in landed(here, space, count)}
+    end(here, space, made)
+    return len(found)
 
 
-def test_kueue_keeps_a_job_in_one_rack(
+def changed(root: Path, name: str, words: dict[str, str]) -> Site:
+    """A site of the repository with other words, each of which stood in one place, at ``root``."""
+    for part in ("sites", "regions"):
+        shutil.copytree(ROOT / part, root / part)
+    file = root / f"sites/{name}.yaml"
+    text = file.read_text("utf-8")
+    for old, new in words.items():
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    file.write_text(text, "utf-8")
+    return loaded(root, name)
+
+
+def test_affinity_keeps_a_job_in_one_rack(
     here: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    up = stand(here, with_topology(tmp_path))
+    """Without a topology of Kueue; it lets in all, and would give the places back in time."""
+    more = {"{gb200-192gb: 72}": "{gb200-192gb: 136}", "{gb200-192gb: 68}": "{gb200-192gb: 4}"}
+    up = stand(here, changed(tmp_path, "sapporo-1", more))
+    one = printed(tmp_path, JOBS[0], capsys)
+    assert racks(here, one, 18) == 1
+    assert racks(here, printed(tmp_path, JOBS[0]._replace(workers=20), capsys), 20) == 2
+    made = grown(one, 20)
+    space = start(here, made)
+    refused, bound = partial(here.watch.refused, space), partial(here.watch.bound, space)
+    here.watch.until("one rack", lambda: (len(bound()), len(refused())) == (18, 2))
+    end(here, space, made)
+    remove(here, up)
 
-    def job(workers: int, rack: str) -> list[Json]:
-        more = JOBS[0]._replace(workers=workers, more=("--rack", rack))
-        return printed(tmp_path, more, capsys)
 
-    def racks(made: list[Json], count: int) -> int:
-        space = start(here, made)
-        found = {each[RACK_LABEL] for each in landed(here, space, count)}
-        end(here, space, made)
-        return len(found)
+def grown(made: list[Json], workers: int) -> list[Json]:
+    """A job with more workers than any rack holds, which ``foresite job`` refuses to print."""
+    made[-1]["spec"] |= {"completions": workers, "parallelism": workers}
+    return made
 
-    assert racks(job(18, "required"), 18) == 1
-    assert racks(job(20, "preferred"), 20) == 2
-    made = job(18, "required")
-    made[-1]["spec"] |= {"completions": 20, "parallelism": 20}
+
+def test_kueue_with_a_topology_keeps_a_job_in_one_rack(
+    here: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It counts what nodes have, so its model is one that a plugin names: tsukuba-1's boards."""
+    plain = "pools: [mncore2]}"
+    topology = "pools: [mncore2], topology: [zone, rack, host]}"
+    site = changed(tmp_path, "tsukuba-1", {plain: topology})
+    up = stand(here, site)
+    case = Case("tsukuba-1", site.scheduling.teams[0].name, "mncore2", 8, "mncore2")
+
+    def job(workers: int, how: str) -> list[Json]:
+        return printed(tmp_path, case._replace(workers=workers, more=("--rack", how)), capsys)
+
+    assert racks(here, job(8, "required"), 8) == 1
+    assert racks(here, job(10, "preferred"), 10) > 1
+    made = grown(job(8, "required"), 10)
     space = start(here, made)
     eventually("a refusal", lambda: "topology" in held(here))
     assert not here.watch.bound(space)

@@ -139,7 +139,7 @@ def parsed(line: str) -> tuple[str, dict[str, str], str]:
 def notes(count: int, level: str = "error", message: str = "x") -> list[Note]:
     return [
         Note(level, "hosts-cell",
-             Problem("sites/a.hosts.csv", n + 2, 3, Code.HOSTS_CELL, "ip", "", message, "y"))
+             Problem("sites/a.hosts.csv", n + 2, 3, Code("hosts-cell"), "ip", "", message, "y"))
         for n in range(count)
     ]  # fmt: skip
 
@@ -184,7 +184,7 @@ def test_what_fails_nothing_is_no_error(tmp_path: Path, capsys: pytest.CaptureFi
     "text", ["50% of\n::error::x", "a,b:c\r\n", "::set-output name=a::b", "%0A", "title=x,file=y"]
 )
 def test_no_text_gets_out_of_its_command(text: str) -> None:
-    problem = Problem(f"sites/{text}", 1, 2, Code.HOSTS_CELL, text, "", text, text)
+    problem = Problem(f"sites/{text}", 1, 2, Code("hosts-cell"), text, "", text, text)
     (line,) = as_workflow_commands([Note("error", "hosts-cell", problem)])
     assert "\n" not in line and "\r" not in line
     name, where, said = parsed(line)
@@ -195,7 +195,7 @@ def test_no_text_gets_out_of_its_command(text: str) -> None:
         "col": "2",
         "title": f"hosts-cell {text}".rstrip(),
     }
-    assert said == f"{text}\nwhy: {Code.HOSTS_CELL.why}\nfix: {text}"
+    assert said == f"{text}\nwhy: {Code('hosts-cell').why}\nfix: {text}"
 
 
 def test_more_than_github_shows_are_counted() -> None:

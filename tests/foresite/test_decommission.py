@@ -1,6 +1,7 @@
 """The end of a site: what is left of its objects, what the preview says of it, and what other
 commands do with a site that ends."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from components.site import objects_by_name, site_objects
 from foresite.cli import main
 from foresite.commands import apply as apply_command
 from foresite.delivery.stack.release import leaving
+from foresite.delivery.stack.stated import Stated, read_state
 from policies.cluster import RELEASE_ANNOTATION
 from preview.gates import gates
 from preview.report import comment, document, html, text
@@ -122,18 +124,22 @@ def resource(manifest: Manifest, component: str) -> dict[str, object]:
     }
 
 
+def held(*resources: Mapping[str, object]) -> tuple[Stated, ...]:
+    return read_state({"deployment": {"resources": list(resources)}}).held
+
+
 def test_the_state_gives_up_all_but_what_is_left() -> None:
     site = SITES[SITE]
-    machines = [resource(each, "Machines") for each in site_objects(site)["machines"]]
+    # Of anything that is no object nothing is given up.
+    stack = {"urn": "urn:pulumi:s::foresite::pulumi:pulumi:Stack::foresite-s", "type": "stack"}
+    machines = held(stack, *(resource(e, "Machines") for e in site_objects(site)["machines"]))
     kept = {each.name for each in site_objects(ending(site))["machines"]}
     gone = leaving(ending(site), machines)
-    assert {str(each["urn"]).rpartition("::")[2] for each in gone} == {
+    assert {each.urn.rpartition("::")[2] for each in gone} == {
         each.name for each in site_objects(site)["machines"]
     } - kept
-    # Of what is left nothing is given up, nor is anything that is no object.
-    stack = {"urn": "urn:pulumi:s::foresite::pulumi:pulumi:Stack::foresite-s", "type": "stack"}
-    left = [each for each in machines if each not in gone]
-    assert leaving(ending(site), [*left, stack]) == []
+    # Nor is what is left.
+    assert leaving(ending(site), [each for each in machines if each not in gone]) == []
 
 
 def test_a_cluster_goes_before_what_it_refers_to_and_its_own_objects_are_forgotten(

@@ -266,7 +266,7 @@ def invalid_site(name: str = "tokyo-1") -> SitePreview:
         name,
         State.INVALID,
         problems=(
-            Problem(f"sites/{name}.yaml", 39, 46, Code.ROLLOUT_STUCK,
+            Problem(f"sites/{name}.yaml", 39, 46, Code("rollout-stuck"),
                     "pools.v100.rollout.max_surge", "3",
                     "max_unavailable: 0 keeps every old machine, and max_surge: 3 finds no spare "
                     "host",
@@ -287,7 +287,7 @@ def gated() -> Preview:
 
 def clash() -> Preview:
     found = Problem(
-        "sites/lab-1.yaml", 9, 13, Code.SITES_CLASH, "cluster.endpoint", "10.16.0.10",
+        "sites/lab-1.yaml", 9, 13, Code("sites-clash"), "cluster.endpoint", "10.16.0.10",
         "10.16.0.10 is also the endpoint of tokyo-1 (sites/tokyo-1.yaml:9:13)", "write another",
     )  # fmt: skip
     return replace(preview(one(harmless_site())), clashes=(found,))

@@ -7,8 +7,8 @@ more, and tests that use one long run, have their shares in proof_shares.toml. T
 file get theirs in the order in which they stand, each file from another share on;
 ``@pytest.mark.proof(share)`` sets the share of a part of many like ones. Where not all are run,
 properties draw fewer random examples, others in each run, and a test with very many cases takes a
-part of them (``part_of``). Landings are counted by the lines of bench/proof.jsonl (``make record``
-adds one); ten commits that nobody has recorded count as one more.
+part of them (``part_of``). Landings are counted by the lines of tests/measure/proof.jsonl (``make
+record`` adds one); ten commits that nobody has recorded count as one more.
 """
 
 import re
@@ -25,7 +25,7 @@ from hypothesis import settings
 from tests.kit.proof_shares import SHARES, find_row, turns
 
 ROOT = Path(__file__).resolve().parents[2]
-RECORD = "bench/proof.jsonl"
+RECORD = "tests/measure/proof.jsonl"
 FEWER = 4
 """A property is tried on one of so many of its examples."""
 SETTINGS = "_hypothesis_internal_use_settings"

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.proof import RESULTS, read
+from tests.measure.proof import RESULTS, read
 
 TABLE = Path(__file__).with_suffix(".toml")
 SHARES = 20

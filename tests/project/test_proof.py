@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bench import proof as times
 from tests.kit.proof import (
     FEWER,
     FORGOTTEN,
@@ -26,6 +25,7 @@ from tests.kit.proof import (
 )
 from tests.kit.proof_shares import LIMIT, LONG, SHARES, Turn, find_row, loads, take_over, turns
 from tests.kit.repository import ROOT
+from tests.measure import proof as times
 
 TESTS = """
 import pytest
@@ -61,7 +61,7 @@ def test_a_proof_that_would_wait_for_ever_is_refused(share: int) -> None:
 
 def test_landings_are_those_recorded_and_ten_commits_that_nobody_recorded(tmp_path: Path) -> None:
     record = tmp_path / RECORD
-    record.parent.mkdir()
+    record.parent.mkdir(parents=True)
     record.write_text("{}\n{}\n")
     assert landings(tmp_path) == 2, "without Git"
     git(tmp_path, "init", "--quiet")

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from schemas.load import load_release, release_names
+from schemas.reading.catalogue import load_release, release_names
 from tests.kit.go_programs import program
 from tests.kit.repository import ROOT
 

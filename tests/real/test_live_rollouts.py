@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from components.effects.vocabulary import Impact
-from schemas.load import load_release
+from schemas.reading.catalogue import load_release
 from tests.real.live import in_place
 from tests.real.live.experiment import Step
 from tests.real.live.experiments import history, predicted

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from schemas.editor import FILE, site_schema
-from schemas.load import hardware_catalogue, release_names, site_names
+from schemas.load import site_names
+from schemas.reading.catalogue import hardware_catalogue, release_names
 from tests.kit.repository import FLEET, ROOT, WRITTEN_OUT
 from tools.toolchain.cache import cache_directory, filling, hold_lock
 
@@ -207,7 +208,7 @@ def test_the_fields_of_a_pool_are_offered(server: LanguageServer, text: str) -> 
 @pytest.mark.parametrize(
     ("place", "values"),
     [
-        ("pools:\n  - hardware: |", list(hardware_catalogue().profiles)),
+        ("pools:\n  - hardware: |", list(hardware_catalogue().entries)),
         ("pools:\n  - role: |", ["control-plane", "worker"]),
         ("cluster:\n  kubernetes: |", FIELDS["cluster"]["properties"]["kubernetes"]["examples"]),
         ("release: |", [f'"{name}"' for name in release_names()]),

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from schemas.editor import FILE, main, schema_texts, site_schema
-from schemas.load import hardware_catalogue, release_names, site_names
+from schemas.load import site_names
 from schemas.model.region import KEYS, is_required
 from schemas.model.site_file import SiteFile
+from schemas.reading.catalogue import hardware_catalogue, release_names
 from schemas.reading.yaml_reader import read_yaml
 from tests.kit.repository import FLEET, WRITTEN_OUT
 
@@ -87,7 +88,7 @@ def test_examples_and_defaults_are_valid_where_they_stand() -> None:
 def test_words_that_are_data_come_from_the_catalogue() -> None:
     assert FIELDS["release"]["enum"] == release_names()
     offered, own = FIELDS["pools"]["items"]["properties"]["hardware"]["anyOf"]
-    assert offered["enum"] == list(hardware_catalogue().profiles)
+    assert offered["enum"] == list(hardware_catalogue().entries)
     assert all(offered["enumDescriptions"])
     assert jsonschema.Draft7Validator(own).is_valid("a-profile-of-the-site")
 
@@ -106,7 +107,7 @@ def test_the_sites_of_this_repository_are_valid(
 def whole() -> dict[str, Any]:
     """A site file that says nearly everything that one can say."""
     site = read("tokyo-1")
-    profile = hardware_catalogue().profiles["v100-sxm2-32gb-x8"].model_dump(mode="json")
+    profile = hardware_catalogue().entries["v100-sxm2-32gb-x8"].model_dump(mode="json")
     pool = {
         "os": "ubuntu-24.04",
         "labels": {"example.com/team": "vision"},

@@ -54,7 +54,7 @@ def test_a_repository_without_sites_has_none(tmp_path: Path) -> None:
     (tmp_path / "sites").mkdir()
     assert load(tmp_path) == {}
     (problem,) = load_site(tmp_path, "tokyo-1").problems
-    assert (problem.code, problem.fix) == (Code.SITE_UNKNOWN, "known sites: none")
+    assert (problem.code, problem.fix) == (Code("site-unknown"), "known sites: none")
 
 
 def test_sites_that_is_a_file_has_none(tmp_path: Path) -> None:
@@ -103,7 +103,7 @@ def test_a_file_may_have_any_name(root: Path, name: str) -> None:
     shutil.copy(root / "sites/nara-1.yaml", root / "sites" / f"{name}.yaml")
     (root / "sites" / f"{name}.hosts.csv").mkdir()
     found = load(root)[name]
-    assert Code.SITE_NAME_MISMATCH in {problem.code for problem in found.problems}
+    assert Code("site-name-mismatch") in {problem.code for problem in found.problems}
     for problem in found.problems:
         assert str(problem).replace("\n", "").isprintable()
         str(problem).encode()
@@ -112,7 +112,7 @@ def test_a_file_may_have_any_name(root: Path, name: str) -> None:
 @pytest.mark.parametrize("name", ["../x", "/etc/passwd", "", "nara-1\x1b[2J", "n" * 5000])
 def test_a_site_of_any_name_can_be_asked_for(root: Path, name: str) -> None:
     (problem,) = load_site(root, name).problems
-    assert problem.code is Code.SITE_UNKNOWN
+    assert problem.code is Code("site-unknown")
     assert str(problem).replace("\n", "").isprintable()
 
 
@@ -168,7 +168,7 @@ def test_a_file_as_large_as_a_disk_is_not_read(root: Path) -> None:
     with open(root / "sites/nara-1.yaml", "wb") as file:
         file.truncate(10**12)  # takes no room
     (problem,) = problems(root)
-    assert (problem.code, problem.file) == (Code.FILE_TOO_LARGE, "sites/nara-1.yaml")
+    assert (problem.code, problem.file) == (Code("file-too-large"), "sites/nara-1.yaml")
     assert "1000000000000" in problem.message
 
 
@@ -236,7 +236,7 @@ def test_a_wrong_value_anywhere_is_one_problem_there(root: Path, path: Steps) ->
 )
 def test_a_missing_value_is_one_problem(root: Path, path: Steps) -> None:
     (problem,) = load_with(root, replaced(path, ...)).problems
-    assert problem.code is Code.MISSING_FIELD
+    assert problem.code is Code("missing-field")
     assert problem.message == f"{path[-1]} is missing"
 
 

@@ -230,7 +230,7 @@ _DISKS = (
           NO_OBJECT),
     Row("cache: hardware: less NVMe than the cache may take",
         (swap(HARDWARE, f"{_V100}    data_nvme_gb: 3840", f"{_V100}    data_nvme_gb: 2000"),),
-        {"tokyo-1": Invalid(frozenset({Code.CACHE_CAPACITY, Code.ALERT_MEANINGLESS}))},
+        {"tokyo-1": Invalid(frozenset({Code("cache-capacity"), Code("alert-meaningless")}))},
         "docs/problems.md, cache-capacity; a cache that is full has no room for the disk alert"),
 )  # fmt: skip
 _LAYER_ROWS = (
@@ -252,7 +252,7 @@ _LAYER_ROWS = (
           (tokyo("[docker.io, registry.example]", "[registry.example, docker.io]"),),
           "containerd, docs/hosts.md: each registry has a folder of its own"),
     Row("cache: image_layers: without the address that hosts need", (NO_ADDRESS,),
-        {"tokyo-1": Invalid(frozenset({Code.CACHE_UNREACHABLE}))},
+        {"tokyo-1": Invalid(frozenset({Code("cache-unreachable")}))},
         "docs/problems.md, cache-unreachable"),
 )  # fmt: skip
 _WHOLE = (

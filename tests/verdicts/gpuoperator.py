@@ -108,7 +108,7 @@ _DRIVERS = (
     Row(
         "GPU operator: drivers are renewed under cards that a DRA driver hands out",
         (_RENEWS,),
-        {"lab-1": Invalid(frozenset({Code.ACCELERATOR_UNSERVED}))},
+        {"lab-1": Invalid(frozenset({Code("accelerator-unserved")}))},
         f"{_OPERATOR}, cmd/gpu-operator/main.go, gpuPodSpecFilter: by nvidia.com/gpu*",
         (_CONTEXT, *by_dra("lab-1")),
     ),

@@ -81,5 +81,5 @@ ROWS: tuple[Row, ...] = (
              Expected({"gb200": reimaged(36)}), MD_ROLLS),
     _sapporo("an OS without an image of the architecture",
              site(_NAME, _POOL, f"{_POOL}    os: rocky-9\n"),
-             Invalid(frozenset({Code.OS_IMAGE_MISSING})), MD_ROLLS),
+             Invalid(frozenset({Code("os-image-missing")})), MD_ROLLS),
 )  # fmt: skip

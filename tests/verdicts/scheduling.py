@@ -259,7 +259,7 @@ _KINDS = (
                  "    - {name: volcano, kind: volcano, pools: [h100]}\n  priorities:\n"
                  "    - {name: project"),
         ),
-        {"tokyo-1": Invalid(frozenset({Code.ACCELERATOR_UNSERVED}))},
+        {"tokyo-1": Invalid(frozenset({Code("accelerator-unserved")}))},
         "Volcano 1.15.1, pkg/scheduler/api: every resource of a pod is looked for on nodes",
     ),
     Row(

@@ -170,7 +170,7 @@ _PROMISES = (
     Row(
         "teams: a promise beyond what there is",
         (_set("v100-sxm2-32gb: 480", "v100-sxm2-32gb: 900"),),
-        {"tokyo-1": Invalid(frozenset({Code.OVERCOMMITTED}))},
+        {"tokyo-1": Invalid(frozenset({Code("overcommitted")}))},
         "docs/problems.md, overcommitted: 118 hosts of 8 less 4 that a rollout takes",
         (applied("tokyo-1"),),
     ),

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from components.making.manifest import Manifest
 from foresite.command import few
 from foresite.delivery.recovery.remains import Remains
-from foresite.delivery.stack.live import Key, key_of
+from foresite.delivery.stack.live import Key, key_of, type_of
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
 _NOTHING = {"same", "read", "refresh"}
@@ -50,7 +50,7 @@ def explain_steps(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[
     """Every step that does something."""
     for step in steps:
         op, urn = step["op"], step["urn"]
-        type_, name = urn.split("::")[2].rpartition("$")[2], urn.rpartition("::")[2]
+        type_, name = type_of(urn), urn.rpartition("::")[2]
         if op in _NOTHING:
             continue
         if type_.startswith(_OWN):

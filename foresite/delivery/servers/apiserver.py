@@ -58,7 +58,7 @@ class Kubectl:
 
         Raises NoAnswerError where kubectl cannot read it.
         """
-        done = self._run("config", "view", "--output", "json")
+        done = self.run("config", "view", "--output", "json")
         if done.returncode:
             raise NoAnswerError(_first(done.stderr))
         config = parse_json(done.stdout)
@@ -72,14 +72,15 @@ class Kubectl:
         """The kubeconfig for a person: the variable's files, or kubectl's own."""
         return self.environment.get("KUBECONFIG") or "~/.kube/config"
 
-    def _run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+    def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        """A short kubectl command with what it is ``given`` to read, and what it printed."""
         return subprocess.run(
             [str(self.path), *arguments],
             env=dict(self.environment),
             capture_output=True,
             text=True,
             check=False,
-            stdin=subprocess.DEVNULL,
+            input=given,
         )
 
 

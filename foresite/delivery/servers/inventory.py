@@ -6,7 +6,6 @@ neither the state nor the site has by now.
 """
 
 import json
-import subprocess
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -211,11 +210,7 @@ def delete(kubectl: Kubectl, context: str, body: Json) -> None:
         key: body["metadata"][key] for key in ("name", "namespace") if key in body["metadata"]
     }
     named = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
-    done = subprocess.run(
-        [str(kubectl.path), "--context", context, "delete", "--filename", "-", "--ignore-not-found",
-         "--wait=false", "--cascade=background"],
-        env=dict(kubectl.environment), input=json.dumps(named), capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    how = ("--filename", "-", "--ignore-not-found", "--wait=false", "--cascade=background")
+    done = kubectl.run("--context", context, "delete", *how, given=json.dumps(named))
     if done.returncode:
         raise EngineError(f"kubectl: {done.stderr.strip().removeprefix('Error from server ')}")

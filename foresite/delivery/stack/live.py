@@ -75,6 +75,11 @@ def key_of(urn: str) -> Key | None:
     return component, name
 
 
+def type_of(urn: str) -> str:
+    """The type of the resource that a URN names, without those of its parents."""
+    return urn.split("::", 3)[2].rpartition("$")[2]
+
+
 def _body(step: dict[str, Any]) -> Json:
     """An object as it is now: Pulumi shows it anew only where it is not as in the state (pulumi
     3.255, backend/display/json.go)."""

@@ -5,9 +5,8 @@ protected no more and marked as what may be deleted (components/making/decommiss
 the second, the usual one, it is left out: the Cluster goes first, then the rest.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 from components.making.decommission import MAY_BE_DELETED
 from components.making.decommission_release import VARIABLE, ReleasedObject, format_release
@@ -15,11 +14,10 @@ from components.making.manifest import Target
 from components.site import site_objects
 from foresite.command import UsageError
 from foresite.delivery.stack.engine import Engine, EngineError, Say, complaint
-from foresite.delivery.stack.live import key_of, resource_name
+from foresite.delivery.stack.live import key_of, resource_name, type_of
+from foresite.delivery.stack.stated import Stated, read_state
 from schemas.facts.site import Site
 
-Resource = Mapping[str, Any]
-_PROVIDER = "::pulumi:providers:kubernetes::"
 MESSAGE = "foresite: what the decommissioned site gives up is protected no more"
 """In the stack's history; no commit is named, so that the site stays due until it is all gone."""
 
@@ -38,25 +36,25 @@ def release(engine: Engine, site: Site, say: Say) -> None:
 
 
 def _let_go(engine: Engine, site: Site, say: Say) -> None:
-    held = [each for each in leaving(site, _resources(engine)) if not _is_released(each)]
+    held = [each for each in leaving(site, _held(engine)) if not _is_released(each)]
     if not held:
         return
     say(f"{site.name} is decommissioned: {len(held)} objects are let go of, then deleted")
-    if site.file.cluster.context is None and any(_target(each) is Target.SITE for each in held):
+    if site.file.cluster.context is None and any(each.target is Target.SITE for each in held):
         # Pulumi has to know whose objects it forgets.
         raise EngineError(
             f"the state has objects of {site.name}'s own cluster, and cluster.context is not in "
             "its file any more: put it back until the site is gone; the cluster need not answer"
         )
     # Let the state know what is gone from the management cluster already.
-    urns = [each["urn"] for each in held if _target(each) is Target.MANAGEMENT]
+    urns = [each.urn for each in held if each.target is Target.MANAGEMENT]
     done = engine.refresh(urns) if urns else None
     if done and done.returncode:
         raise EngineError(f"nothing was changed: {complaint(done)}")
     objects = []
-    for each in leaving(site, _resources(engine)):
-        component, name = key_of(each["urn"]) or ("", "")
-        objects.append(ReleasedObject(component, each["type"], name, _target(each), each["inputs"]))
+    for each in leaving(site, _held(engine)):
+        component, name = key_of(each.urn) or ("", "")
+        objects.append(ReleasedObject(component, type_of(each.urn), name, each.target, each.body))
     engine.notes.mkdir(parents=True, exist_ok=True)
     file = engine.notes / f"{engine.stack}.leaving.json"
     file.write_text(format_release(objects), encoding="utf-8")
@@ -69,30 +67,24 @@ def _let_go(engine: Engine, site: Site, say: Say) -> None:
     file.unlink()
 
 
-def leaving(site: Site, resources: Iterable[Resource]) -> list[Resource]:
-    """The Kubernetes objects of a state that a decommissioned site no longer has."""
+def leaving(site: Site, held: Iterable[Stated]) -> list[Stated]:
+    """The objects of a state that a decommissioned site no longer has."""
     kept = {
         (resource_name(component), each.name)
         for component, made in site_objects(site).items()
         for each in made
     }
-    return [each for each in resources if (key := key_of(each["urn"])) and key not in kept]
+    return [each for each in held if key_of(each.urn) not in kept]
 
 
-def _is_released(resource: Resource) -> bool:
-    if resource.get("protect"):
+def _is_released(each: Stated) -> bool:
+    if each.protect:
         return False
-    if _target(resource) is Target.SITE:
-        return bool(resource.get("retainOnDelete"))
-    annotations = resource["inputs"].get("metadata", {}).get("annotations") or {}
-    return not resource.get("retainOnDelete") and bool(annotations.get(MAY_BE_DELETED))
+    if each.target is Target.SITE:
+        return each.keep
+    annotations = each.body["metadata"].get("annotations") or {}
+    return not each.keep and bool(annotations.get(MAY_BE_DELETED))
 
 
-def _target(resource: Resource) -> Target:
-    name = resource["provider"].partition(_PROVIDER)[2].partition("::")[0]
-    return Target(name)
-
-
-def _resources(engine: Engine) -> list[Resource]:
-    deployment = (engine.export_state() or {}).get("deployment") or {}
-    return list(deployment.get("resources") or ())
+def _held(engine: Engine) -> tuple[Stated, ...]:
+    return read_state(engine.export_state() or {}).held

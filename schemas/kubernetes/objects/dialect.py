@@ -6,11 +6,11 @@ generated, so that no rule of a later CRD is lost in silence.
 
 import hashlib
 import json
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from pathlib import Path
 from typing import Any
+
+from schemas.kubernetes.tables import read_table
 
 Schema = dict[str, Any]
 """A schema in OpenAPI's dialect, as CRDs have it, or in JSON Schema's."""
@@ -32,7 +32,7 @@ LIST_TYPE = "x-kubernetes-list-type"
 OPEN = "x-kubernetes-preserve-unknown-fields"
 RULES = "x-kubernetes-validations"
 
-_KEYWORDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_KEYWORDS = read_table(__file__)
 BOUNDS, OTHER_FACTS, DROPPED = (
     frozenset(_KEYWORDS[name]) for name in ("bounds", "other_facts", "dropped")
 )

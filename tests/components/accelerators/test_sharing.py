@@ -40,7 +40,7 @@ from tests.kit.sharing_sites import (
 )
 from tests.kit.training_site import made, refused, request
 
-MODELS, PROFILES = accelerator_catalogue().models, hardware_catalogue().profiles
+MODELS, PROFILES = accelerator_catalogue().entries, hardware_catalogue().entries
 SITES: dict[str, Callable[[], Site]] = {
     "mi300x": mi300x,
     "slices": slices,

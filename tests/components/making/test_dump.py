@@ -78,7 +78,7 @@ def test_a_reader_of_yaml_1_2_reads_what_was_written(value: Any) -> None:
     assert same(reader.load(io.StringIO(dump(value))), value)
 
 
-REFUSED = {Code.FILE_CHARACTER, Code.FILE_EMPTY, Code.YAML_MERGE_KEY, Code.YAML_NUMBER}
+REFUSED = {Code.FILE_CHARACTER, Code.FILE_EMPTY, Code("yaml-merge-key"), Code("yaml-number")}
 """Codes of YAML that our own reader refuses in a site file."""
 
 

@@ -124,11 +124,11 @@ def test_what_no_rack_holds_is_refused(
     assert (found.option, says in found.message, fix in found.fix) == (option, True, True)
 
 
-def test_kueue_without_a_topology_knows_no_racks() -> None:
-    wanted = fitting("kueue", Template.ALL_REDUCE, rack="required")
-    (found,) = refused(sites()["kueue"], wanted)
-    assert found.option == "--rack"
-    assert "topology" in found.fix
+@every_template
+def test_without_a_topology_of_kueue_its_workers_have_affinity(template: Template) -> None:
+    for pod in workers(sites()["kueue"], fitting("kueue", template, rack="preferred")):
+        assert notes(pod) == {}
+        assert list(near(pod)) == [PREFERRED]
 
 
 def test_a_rack_whose_name_is_in_two_zones_is_no_place() -> None:

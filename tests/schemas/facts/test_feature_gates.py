@@ -20,7 +20,7 @@ from schemas.model.codes import Code
 from schemas.model.primitives import minor
 from schemas.model.scheduling import Scheduling
 from schemas.model.site_file import Pool
-from schemas.rules import accelerators_requests
+from schemas.rules import accelerators_requests, judge
 from schemas.rules.accelerators_requests import ways
 from tests.kit.accelerator_sites import H100, SETTINGS, T4, V100, by_dra, operated_by, site
 from tools.toolchain import locate
@@ -110,16 +110,16 @@ def test_no_gate_where_no_pod_is_changed() -> None:
 def test_older_versions_are_refused(version: str) -> None:
     assert minor(version) < feature_gates.OLDEST
     for of in (at(site(), version), at(by_dra(), version)):
-        (finding,) = ways(of)
+        (finding,) = judge(ways, of)
         assert finding.place == ("cluster", "kubernetes")
     held = at(by_dra(), "v1.35.5", workers=version)
-    (finding,) = ways(held)
+    (finding,) = judge(ways, held)
     assert finding.place == ("cluster", "workers")
-    (finding,) = ways(at(by_dra(), "v1.34.8"))
+    (finding,) = judge(ways, at(by_dra(), "v1.34.8"))
     assert "keep their devices" in finding.message
-    assert list(ways(at(by_dra(), "v1.35.5", workers="v1.34.8"))) == []
+    assert list(judge(ways, at(by_dra(), "v1.35.5", workers="v1.34.8"))) == []
     # Kubelets have no part in admission.
-    assert list(ways(at(site(), "v1.34.3", workers=version))) == []
+    assert list(judge(ways, at(site(), "v1.34.3", workers=version))) == []
 
 
 # --- what machines are told ---
@@ -222,8 +222,8 @@ def test_volcano_serves_models_whose_plugin_makes_what_pods_ask_for(
 ) -> None:
     volcano: Json = {"name": "volcano", "kind": "volcano", "pools": [pool]}
     of = served_by(site({**SETTINGS, "model_by": model_by}), volcano)
-    assert [each.code for each in accelerators_requests.volcano(of)] == [
-        Code.ACCELERATOR_UNSERVED
+    assert [each.code for each in judge(accelerators_requests.volcano, of)] == [
+        Code("accelerator-unserved")
     ] * refused
 
 

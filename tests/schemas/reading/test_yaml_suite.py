@@ -26,15 +26,15 @@ pytestmark = pytest.mark.skipif(
 _POLICY = {
     Code.FILE_CHARACTER,
     Code.FILE_EMPTY,
-    Code.FILE_ENCODING,
-    Code.YAML_ANCHOR,
-    Code.YAML_DIRECTIVE,
-    Code.YAML_DOCUMENTS,
-    Code.YAML_DUPLICATE_KEY,
-    Code.YAML_KEY_TYPE,
-    Code.YAML_MERGE_KEY,
-    Code.YAML_NUMBER,
-    Code.YAML_TAG,
+    Code("file-encoding"),
+    Code("yaml-anchor"),
+    Code("yaml-directive"),
+    Code("yaml-documents"),
+    Code("yaml-duplicate-key"),
+    Code("yaml-key-type"),
+    Code("yaml-merge-key"),
+    Code("yaml-number"),
+    Code("yaml-tag"),
 }
 
 # Refused, though YAML allows it and no policy asks for it: each is refused, none is misread.

@@ -16,6 +16,7 @@ from schemas.rules import (
     accelerators,
     accelerators_requests,
     files,
+    judge,
     object_cache_endpoints,
     remediation,
     remediation_repairs,
@@ -42,7 +43,7 @@ def test_a_registry_has_a_port_of_tcp(port: int, fits: bool) -> None:
     layers = {"bucket": "image-layers", "registries": [f"registry.example:{port}"]}
     if fits:
         site = with_section(SITE, "cache", image_layers=layers)
-        assert list(object_cache_endpoints.image_layers(site)) == []
+        assert list(judge(object_cache_endpoints.image_layers, site)) == []
     else:
         with pytest.raises(ValidationError, match=r"registries\.0"):
             with_section(SITE, "cache", image_layers=layers)
@@ -59,7 +60,7 @@ def test_a_few_bytes_are_no_certificate(body: bytes) -> None:
 
 def test_where_no_card_is_there_no_overcommit_is_advised() -> None:
     hosts = tuple(each for each in SITE.hosts if each.pool != "h100")
-    (found,) = teams_quotas.overcommitment(replace(SITE, hosts=hosts))
+    (found,) = judge(teams_quotas.overcommitment, replace(SITE, hosts=hosts))
     assert "there are 0" in found.message
     assert "overcommit_percent" not in found.fix
 
@@ -89,7 +90,7 @@ def test_checks_that_clear_a_fault_in_half_of_a_reboot_pass() -> None:
         healers = [{"name": "healer", "pools": ["v100"]}]
         read = {"healers": healers, "reboot": {"timeout_seconds": 1100}, "detector": detector}
         site = with_file(SITE, remediation=Remediation.model_validate(read))
-        found = list(remediation_repairs.reporting_times(site))
+        found = list(judge(remediation_repairs.reporting_times, site))
         return [(str(each.place[-1]), each.fix.partition(" or ")[0]) for each in found]
 
     assert not judged(interval_seconds=275, good_after=2)
@@ -122,7 +123,8 @@ def test_the_tag_of_an_image_is_found_behind_a_registry_with_a_port() -> None:
         images = site.release.images | {OPERATOR_IMAGE: image}
         release = site.release.model_copy(update={"images": images})
         assert (
-            len(list(accelerators_requests.gpu_operator(replace(site, release=release)))) == faults
+            len(list(judge(accelerators_requests.gpu_operator, replace(site, release=release))))
+            == faults
         )
 
 

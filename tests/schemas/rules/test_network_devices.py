@@ -75,7 +75,7 @@ def test_a_plugin_without_an_image_is_named() -> None:
         found = site({"v100": {**SHARED, **DIVIDED}}, sriov_by=way)
         bare = replace(found, release=found.release.model_copy(update={"images": {}}))
         said = findings(bare)
-        assert {each.code for each in said} == {Code.IMAGE_UNKNOWN}
+        assert {each.code for each in said} == {Code("image-unknown")}
         assert {each.fix.partition("images.")[2].split(" ")[0] for each in said} == images
 
 
@@ -86,6 +86,6 @@ def test_one_name_twice_in_a_pool_is_said_once() -> None:
 
 def test_a_pool_that_leaves_out_what_another_says_is_told_by_the_name() -> None:
     (said,) = findings(site({"v100": card(vlan=7), "a100": card()}))
-    assert said.code is Code.RESOURCE_CLASH
+    assert said.code is Code("resource-clash")
     assert said.place == ("pools", 3, "network_devices", "sriov", 0, "name")
     assert "vlan" in said.message

@@ -27,8 +27,8 @@ from schemas.model.vocabulary import CacheDiscovery
 from schemas.reading.host_list import Host
 from schemas.reading.literal_secrets import in_document
 from schemas.reading.yaml_reader import read_yaml
+from schemas.rules import judge, object_cache_endpoints, object_cache_server, site_findings
 from schemas.rules import object_cache as rules
-from schemas.rules import object_cache_endpoints, object_cache_server, site_findings
 from schemas.rules.finding import Finding
 from tests.golden import every_site, of_kind, with_file, with_pool
 from tests.kit import secret_samples as samples
@@ -91,9 +91,9 @@ def test_quotas_that_pass_fit_every_server(quotas: list[str], capacity: str, spa
     except ValidationError:
         return
     site = with_cache(with_pool(SITE, "v100", spares=spares), buckets=buckets, capacity=capacity)
-    if list(rules.sizes(site)):
+    if list(judge(rules.sizes, site)):
         return
-    found = list(rules.quotas(site))
+    found = list(judge(rules.quotas, site))
     told = json.loads(bucket_text(site, cache_of(site)))["Bucket"]
     kept = sum(in_bytes(each["BucketQuota"]) for each in told)
     assert found or kept <= in_bytes(capacity)
@@ -102,7 +102,7 @@ def test_quotas_that_pass_fit_every_server(quotas: list[str], capacity: str, spa
             continue
         index = next(step for step in finding.place if isinstance(step, int))
         buckets[index] = buckets[index].model_copy(update={"quota": advised(finding)})
-        assert list(rules.quotas(with_cache(site, buckets=buckets))) == []
+        assert list(judge(rules.quotas, with_cache(site, buckets=buckets))) == []
 
 
 @pytest.mark.parametrize("hosts", [16, 17, 400, 1024])
@@ -114,11 +114,11 @@ def test_the_least_quota_that_is_advised_leaves_each_server_64_mebibytes(hosts: 
         with_quota("1023Mi")
     better = with_quota("1Gi")
     if hosts > 16:  # 1 GiB is 64 MiB for each of 16
-        (finding,) = rules.sizes(better)
+        (finding,) = judge(rules.sizes, better)
         assert "no larger object" in finding.message
-        assert finding.code is Code.OUT_OF_BOUNDS
+        assert finding.code is Code("out-of-bounds")
         better = with_quota(advised(finding))
-    assert list(rules.sizes(better)) == []
+    assert list(judge(rules.sizes, better)) == []
     (told,) = json.loads(bucket_text(better, cache_of(better)))["Bucket"]
     assert in_bytes(told["BucketQuota"]) >= rules.SMALLEST_SHARE
 
@@ -132,9 +132,9 @@ def test_a_share_is_what_servers_are_told(quota: str, count: int) -> None:
 def test_a_pool_of_unknown_disks_may_be_left_out() -> None:
     profile = SITE.hardware["cpu-1u"].model_copy(update={"data_nvme_gb": None})
     site = replace(SITE, hardware={**SITE.hardware, "cpu-1u": profile})
-    (finding,) = rules.capacity(site)  # control and cpu have one profile
-    assert (finding.code, finding.place) == (Code.CACHE_CAPACITY, ("pools", 0, "hardware"))
-    assert list(rules.capacity(with_cache(site, pools=["v100"]))) == []
+    (finding,) = judge(rules.capacity, site)  # control and cpu have one profile
+    assert (finding.code, finding.place) == (Code("cache-capacity"), ("pools", 0, "hardware"))
+    assert list(judge(rules.capacity, with_cache(site, pools=["v100"]))) == []
 
 
 # --- the table -------------------------------------------------------------------------------
@@ -149,9 +149,9 @@ def test_the_sizes_that_are_advised_are_primes() -> None:
 @given(st.integers(2, LARGEST_TABLE), st.sampled_from([1, 3, 64, 400, 700, 1100, 5000]))
 def test_advice_on_the_table_helps(size: int, hosts: int) -> None:
     site = with_hosts(hosts)
-    for finding in rules.table(with_cache(site, table_size=size)):
+    for finding in judge(rules.table, with_cache(site, table_size=size)):
         better = with_cache(site, table_size=int(advised(finding)))
-        assert list(rules.table(better)) == []
+        assert list(judge(rules.table, better)) == []
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_what_a_lost_host_costs_is_what_was_measured(
     hosts: int, size: int, times: float | None
 ) -> None:
     """As measured with the exact algorithm (docs/hashing.md, Cost of one lost host)."""
-    found = list(rules.table(with_cache(with_hosts(hosts), table_size=size)))
+    found = list(judge(rules.table, with_cache(with_hosts(hosts), table_size=size)))
     said = [re.search(r"moves ([0-9.]+) times", each.message) for each in found]
     numbers = [float(match[1]) for match in said if match]
     assert numbers == ([] if times is None else [pytest.approx(times, rel=0.13)])
@@ -182,10 +182,12 @@ def test_a_bucket_may_be_for_the_caches_own_namespace_and_for_any_where_there_ar
 ):
     def found(site: Site, name: str) -> list[Code]:
         bucket = Bucket(name="layers", quota="1Ti", namespaces=[name])
-        return [each.code for each in rules.bucket_namespaces(with_cache(site, buckets=[bucket]))]
+        return [
+            each.code for each in judge(rules.bucket_namespaces, with_cache(site, buckets=[bucket]))
+        ]
 
     assert found(SITE, cache_of(SITE).namespace) == []
-    assert found(SITE, "unheard-of") == [Code.CACHE_NAMESPACE]
+    assert found(SITE, "unheard-of") == [Code("cache-namespace")]
     assert found(with_file(SITE, scheduling=None), "unheard-of") == []
 
 
@@ -205,19 +207,19 @@ def test_addresses_given_by_hand_are_those_of_the_proposal(network: str, count: 
 def test_the_address_that_is_advised_is_one(services: str) -> None:
     cluster = SITE.file.cluster.model_copy(update={"services": services})
     site = with_file(SITE, cluster=cluster)
-    (finding,) = object_cache_endpoints.address(with_cache(site, address="10.0.0.1"))
+    (finding,) = judge(object_cache_endpoints.address, with_cache(site, address="10.0.0.1"))
     match = re.match(r"write (\S+),", finding.fix)
     assert match
-    assert list(object_cache_endpoints.address(with_cache(site, address=match[1]))) == []
+    assert list(judge(object_cache_endpoints.address, with_cache(site, address=match[1]))) == []
 
 
 def test_dns_finds_as_many_servers_as_one_answer_holds() -> None:
     def found(hosts: int) -> list[Code]:
         site = with_cache(with_hosts(hosts), discovery=CacheDiscovery.DNS)
-        return [each.code for each in object_cache_endpoints.discovery(site)]
+        return [each.code for each in judge(object_cache_endpoints.discovery, site)]
 
     assert found(object_cache_endpoints.MOST_BY_DNS) == []
-    assert found(object_cache_endpoints.MOST_BY_DNS + 1) == [Code.CACHE_UNREACHABLE]
+    assert found(object_cache_endpoints.MOST_BY_DNS + 1) == [Code("cache-unreachable")]
 
 
 @pytest.mark.parametrize("hosts", [1, 400, 5000])
@@ -234,9 +236,9 @@ def test_the_list_of_servers_is_judged_by_its_size(hosts: int) -> None:
 
 
 def test_a_list_of_servers_beyond_a_config_map_is_refused() -> None:
-    assert list(object_cache_endpoints.discovery(with_hosts(5000))) == []
-    (finding,) = object_cache_endpoints.discovery(with_hosts(8000))
-    assert finding.code is Code.OUT_OF_BOUNDS
+    assert list(judge(object_cache_endpoints.discovery, with_hosts(5000))) == []
+    (finding,) = judge(object_cache_endpoints.discovery, with_hosts(8000))
+    assert finding.code is Code("out-of-bounds")
 
 
 def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
@@ -245,10 +247,10 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
         buckets = [Bucket(name=f"b-{n:04}", quota="1Gi", namespaces=spaces) for n in range(count)]
         return with_cache(buckets=buckets)
 
-    (finding,) = object_cache_endpoints.bucket_file(site(700))
-    assert finding.code is Code.OUT_OF_BOUNDS
+    (finding,) = judge(object_cache_endpoints.bucket_file, site(700))
+    assert finding.code is Code("out-of-bounds")
     fitting = site(550)
-    assert list(object_cache_endpoints.bucket_file(fitting)) == []
+    assert list(judge(object_cache_endpoints.bucket_file, fitting)) == []
     assert len(bucket_text(fitting, cache_of(fitting))) <= object_cache_endpoints.LARGEST_CONFIG_MAP
 
 
@@ -258,22 +260,22 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
 def test_a_release_without_envoy_needs_an_image() -> None:
     images = {name: each for name, each in SITE.release.images.items() if name != "envoy"}
     site = replace(SITE, release=SITE.release.model_copy(update={"images": images}))
-    (finding,) = object_cache_server.proxy_image(site)
-    assert finding.code is Code.IMAGE_UNKNOWN
+    (finding,) = judge(object_cache_server.proxy_image, site)
+    assert finding.code is Code("image-unknown")
     own = cache_of(site).envoy.model_copy(update={"image": SITE.release.images["envoy"]})
-    assert list(object_cache_server.proxy_image(with_cache(site, envoy=own))) == []
+    assert list(judge(object_cache_server.proxy_image, with_cache(site, envoy=own))) == []
 
 
 def test_ports_of_a_control_plane_are_free_elsewhere() -> None:
     def found(port: int, pools: list[str] | None) -> list[Code]:
         server = cache_of(SITE).server.model_copy(update={"port": port})
         site = with_cache(server=server, pools=pools)
-        return [each.code for each in object_cache_server.server_port(site)]
+        return [each.code for each in judge(object_cache_server.server_port, site)]
 
     for port in (2379, SITE.file.cluster.port):
-        assert found(port, None) == [Code.RESERVED_NAME]
+        assert found(port, None) == [Code("reserved-name")]
         assert found(port, ["v100"]) == []
-    assert found(10250, ["v100"]) == [Code.RESERVED_NAME]
+    assert found(10250, ["v100"]) == [Code("reserved-name")]
 
 
 def test_ports_that_are_kept_are_those_that_components_use() -> None:

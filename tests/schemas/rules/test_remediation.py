@@ -26,6 +26,7 @@ from schemas.reading.literal_secrets import in_document
 from schemas.reading.suggested_value import tidy
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules import (
+    judge,
     monitoring,
     namespaces,
     remediation,
@@ -147,7 +148,7 @@ def test_names_of_healers_are_told_apart_with_those_of_pools() -> None:
 def test_an_empty_list_of_faults_is_told_once() -> None:
     site = with_healer(faults=[])
     rules = (remediation.remediator_faults, remediation.repairable_faults, remediation.one_healer)
-    assert [each.code for rule in rules for each in rule(site)] == [Code.HEALER_EMPTY]
+    assert [each.code for rule in rules for each in rule(site)] == [Code("healer-empty")]
 
 
 def test_the_usual_faults_fit_hosts_without_accelerators() -> None:
@@ -157,7 +158,9 @@ def test_the_usual_faults_fit_hosts_without_accelerators() -> None:
 
 def test_nothing_is_said_of_hosts_that_are_not_known() -> None:
     site = with_healer(pools=["cpu"], faults=["accelerator-missing"])
-    assert [each.code for each in remediation.repairable_faults(site)] == [Code.HEALER_MEANINGLESS]
+    assert [each.code for each in remediation.repairable_faults(site)] == [
+        Code("healer-meaningless")
+    ]
     assert list(remediation.repairable_faults(with_pool(site, "cpu", hardware="unknown"))) == []
     faults = ["kernel-deadlock", "accelerator-missing"]
     assert len(list(remediation.repairable_faults(with_healer(pools=["cpu"], faults=faults)))) == 1
@@ -198,7 +201,10 @@ def test_cluster_api_never_steps_in_during_a_reboot(
         site = with_pool(SITE, "v100", health_check=check)
         reboot = {"timeout_seconds": takes}
         return only(
-            remediation_repairs.last_resort(with_remediation(site, healers=[healer], reboot=reboot))
+            judge(
+                remediation_repairs.last_resort,
+                with_remediation(site, healers=[healer], reboot=reboot),
+            )
         )
 
     finding = judged(takes, wait)
@@ -216,7 +222,7 @@ def test_cluster_api_never_steps_in_during_a_reboot(
 def test_a_pool_that_nobody_mends_may_be_given_up_when_it_likes() -> None:
     check = SITE.file.pools[0].health_check.model_validate({"unhealthy_timeout_seconds": 300})
     site = with_pool(SITE, "a100", health_check=check)
-    assert list(remediation_repairs.last_resort(with_healer(site))) == []
+    assert list(judge(remediation_repairs.last_resort, with_healer(site))) == []
 
 
 @_modest
@@ -227,7 +233,9 @@ def test_as_many_reboots_as_are_allowed_fit_their_window(
     def judged(hours: int) -> Finding | None:
         reboot = {"attempts": attempts, "timeout_seconds": takes, "window_hours": hours}
         healer = {"name": "a", "pools": ["v100"]}
-        return only(remediation_repairs.window(with_remediation(healers=[healer], reboot=reboot)))
+        return only(
+            judge(remediation_repairs.window, with_remediation(healers=[healer], reboot=reboot))
+        )
 
     finding = judged(hours)
     assert (finding is None) == (attempts * takes <= hours * 3600)
@@ -249,7 +257,7 @@ def test_faults_are_found_within_an_hour_and_gone_in_the_time_that_a_boot_leaves
         healer = {"name": "a", "pools": ["v100"]}
         reboot = {"timeout_seconds": takes}
         made = with_remediation(healers=[healer], detector=detector, reboot=reboot)
-        return list(remediation_repairs.reporting_times(made))
+        return list(judge(remediation_repairs.reporting_times, made))
 
     found = judged(given)
     # The boot takes a part of the time, and checks begin after it.
@@ -279,7 +287,7 @@ def test_an_image_is_the_releases_or_the_sites(image: str, own: dict[str, Any]) 
     def judged(**fields: Any) -> Finding | None:
         images = {name: value for name, value in every.items() if name != image}
         site = replace(SITE, release=SITE.release.model_copy(update={"images": images}))
-        return only(remediation_repairs.remediation_images(with_remediation(site, **fields)))
+        return only(judge(remediation_repairs.remediation_images, with_remediation(site, **fields)))
 
     healers = [{"name": "a", "pools": ["v100"]}]
     finding = judged(healers=healers)
@@ -342,19 +350,21 @@ def _own_health(health: Health) -> Iterator[Finding]:
     settings = SITE.file.accelerators
     assert settings is not None
     own = settings.model_copy(update={"models": {"own": record}})
-    return remediation_detector.health_commands(with_file(SITE, accelerators=own))
+    return judge(remediation_detector.health_commands, with_file(SITE, accelerators=own))
 
 
 def test_the_catalogues_models_would_pass_as_a_sites_own() -> None:
     settings = SITE.file.accelerators
     assert settings is not None
     own = settings.model_copy(update={"models": dict(SITE.accelerators)})
-    assert list(remediation_detector.health_commands(with_file(SITE, accelerators=own))) == []
+    assert (
+        list(judge(remediation_detector.health_commands, with_file(SITE, accelerators=own))) == []
+    )
 
 
 def test_errors_that_are_written_go_before_the_usual_ones() -> None:
     def judged(**xids: list[int]) -> list[Finding]:
-        return list(remediation_detector.xids(with_remediation(detector={"xids": xids})))
+        return list(judge(remediation_detector.xids, with_remediation(detector={"xids": xids})))
 
     assert judged(reboot=[79, 48]) == []  # 48 is watched by default
     (finding,) = judged(watch=[48, 79])
@@ -365,11 +375,11 @@ def test_errors_that_are_written_go_before_the_usual_ones() -> None:
 
 def test_devices_are_tainted_where_a_dra_driver_hands_them_out() -> None:
     site = with_remediation(device_taints=True)
-    assert len(list(remediation_detector.device_taints(site))) == 1
+    assert len(list(judge(remediation_detector.device_taints, site))) == 1
     settings = SITE.file.accelerators
     assert settings is not None
     dra = settings.model_copy(update={"model_by": ModelBy.DRA})
-    assert list(remediation_detector.device_taints(with_file(site, accelerators=dra))) == []
+    assert list(judge(remediation_detector.device_taints, with_file(site, accelerators=dra))) == []
 
 
 @pytest.mark.parametrize(
@@ -386,13 +396,13 @@ def test_a_disk_is_the_caches_by_its_folder(disks: list[str], percent: int, foun
     assert SITE.file.cache is not None
     assert SITE.file.cache.data_path == "/srv/nvme/cache"
     site = with_remediation(detector={"disks": disks, "disk_full_percent": percent})
-    assert len(list(remediation_detector.disk_folders(site))) == found
+    assert len(list(judge(remediation_detector.cache_disks, site))) == found
 
 
 def test_a_share_that_is_advised_for_a_disk_of_the_cache_is_enough() -> None:
     def judged(percent: int) -> Finding | None:
         detector = {"disks": ["/srv/nvme"], "disk_full_percent": percent}
-        return only(remediation_detector.disk_folders(with_remediation(detector=detector)))
+        return only(judge(remediation_detector.cache_disks, with_remediation(detector=detector)))
 
     finding = judged(50)
     assert finding is not None
@@ -454,7 +464,7 @@ def test_the_alert_on_repairs_comes_after_a_reboot(takes: int, minutes: int, wri
         )
         healers = [{"name": "a", "pools": ["v100"]}]
         site = with_remediation(healers=healers, reboot={"timeout_seconds": takes})
-        return only(monitoring.repair_alert(with_file(site, monitoring=watched)))
+        return only(judge(monitoring.repair_alert, with_file(site, monitoring=watched)))
 
     finding = judged(minutes)
     holds = (minutes if written else 90) * 60
@@ -549,5 +559,5 @@ def test_the_faults_of_accelerators_are_those_with_a_need() -> None:
     for fault in missing:
         judged = with_healer(pools=["cpu"], faults=[fault.value])
         assert [each.code for each in remediation.repairable_faults(judged)] == [
-            Code.HEALER_MEANINGLESS
+            Code("healer-meaningless")
         ]

@@ -20,13 +20,14 @@ from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.kubernetes.quantities import amount
-from schemas.load import load_release, load_site
+from schemas.load import load_site
 from schemas.model.accelerators import AcceleratorSettings
 from schemas.model.codes import Code
 from schemas.model.kubelet import EvictionHard, Kubelet
 from schemas.model.release import Release
 from schemas.model.scheduling import Scheduling
 from schemas.model.site_file import Pool, Rollout
+from schemas.reading.catalogue import load_release
 from schemas.reading.host_list import Host
 from schemas.rules import (
     POOL_RULES,
@@ -109,7 +110,7 @@ def test_good_sites_have_no_finding(name: str) -> None:
 
 
 def test_a_rule_ends_at_a_hole_and_keeps_what_it_said() -> None:
-    finding = Finding(Code.POOL_EMPTY, ("pools",), "message", "fix")
+    finding = Finding(Code("pool-empty"), ("pools",), "message", "fix")
 
     def rule() -> Iterator[Finding]:
         yield finding
@@ -253,14 +254,14 @@ def test_workers_too_far_behind_are_found() -> None:
     file = SITE.file.model_copy(update={"cluster": cluster})
     wide = release(kubernetes=["v1.31.0", "v1.35.5"])
     (finding,) = versions.versions(replace(SITE, file=file, release=wide))
-    assert (finding.code, finding.place) == (Code.VERSION_SKEW, ("cluster", "workers"))
+    assert (finding.code, finding.place) == (Code("version-skew"), ("cluster", "workers"))
     assert finding.fix == "write v1.32 or later"
 
 
 def test_a_system_that_the_release_defaults_to_must_be_there() -> None:
     site = replace(SITE, release=release(default_os="flatcar"))
     (finding,) = versions.operating_system(InPool(site, 1, POOL))
-    assert finding.code is Code.UNKNOWN_OS
+    assert finding.code is Code("unknown-os")
 
 
 # --- labels ----------------------------------------------------------------------------------
@@ -335,8 +336,8 @@ def test_a_team_stays_out_of_an_operators_namespace_where_that_is(program: str) 
         file = SITE.file.model_copy(update={"scheduling": teams, **sections})
         return [each.code for each in namespaces.one_owner(replace(SITE, file=file))]
 
-    assert found(accelerators=settings) == [Code.RESERVED_NAME]
-    assert found() == ([] if program == "gpu-operator" else [Code.RESERVED_NAME])
+    assert found(accelerators=settings) == [Code("reserved-name")]
+    assert found() == ([] if program == "gpu-operator" else [Code("reserved-name")])
 
 
 # --- several sites ---------------------------------------------------------------------------

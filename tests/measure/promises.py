@@ -1,9 +1,10 @@
 """Foresite's promises, with the results of their proofs.
 
-``python -m bench.promises`` runs the tests that tests/promises.yaml names, takes its measurements,
-and writes docs/promises.md of their results. ``--only WORD`` proves the promises with that word and
-leaves the other rows as they are not: it prints, and writes nothing. ``--results FILE…`` takes what
-pytest has written of runs of this very commit (``--junitxml``), and runs no test.
+``python -m tests.measure.promises`` runs the tests that tests/promises.yaml names, takes its
+measurements, and writes docs/promises.md of their results. ``--only WORD`` proves the promises
+with that word and leaves the other rows as they are not: it prints, and writes nothing.
+``--results FILE…`` takes what pytest has written of runs of this very commit (``--junitxml``), and
+runs no test.
 """
 
 import argparse
@@ -24,8 +25,8 @@ import yaml
 from bench import machine
 from schemas.load import load
 from tests.invalid.faults import build, fault_files, read_fault
+from tests.kit.repository import ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "promises.md"
 PROMISES = ROOT / "tests" / "promises.yaml"
 Outcomes = Mapping[str, Counter[str]]
@@ -91,7 +92,7 @@ def page(chosen: Iterable[Mapping[str, Any]], outcomes: Outcomes) -> Iterator[st
     )
     yield "# Guarantees, and what proves them"
     yield ""
-    yield "Made by `python -m bench.promises` from what its tests and measurements gave, on"
+    yield "Made by `python -m tests.measure.promises` from what its tests and measurements gave, on"
     yield f"{datetime.now(UTC):%Y-%m-%d} at {commit.strip()}, {machine.description()}. What is"
     yield "guaranteed, and by which tests, is in [tests/promises.yaml](../tests/promises.yaml)."
     yield ""

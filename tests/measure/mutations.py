@@ -1,6 +1,6 @@
 """Mutations of schemas/rules and policies: whether a test notices that a rule was changed.
 
-``python -m bench.studies.mutations`` changes one thing at a time (mutmut), runs the tests of rules,
+``python -m tests.measure.mutations`` changes one thing at a time (mutmut), runs the tests of rules,
 and writes what nobody noticed into docs/mutations.md. It works in a clone of the last commit.
 Changes of texts alone are left out: what a message says is judged by people. Of the rest a share is
 tried, chosen by name, so that two runs try the same; what ``--minutes`` leaves no time for is not
@@ -20,9 +20,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from bench.page import replace_parts
+from tests.kit.repository import ROOT
+from tests.measure.page import replace_parts
 
-ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "mutations.md"
 PACKAGES = ("schemas/rules", "policies")
 MUTMUT = Path(sys.executable).with_name("mutmut")
@@ -55,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         _mutmut(clone, *(each.name for each in chosen), seconds=options.minutes * 60)
         codes = dict(_codes(clone))
     parts = {"result": "\n".join(_table(every, chosen, codes))}
-    PAGE.write_text(replace_parts("studies.mutations", PAGE.read_text("utf-8"), parts), "utf-8")
+    PAGE.write_text(replace_parts("mutations", PAGE.read_text("utf-8"), parts), "utf-8")
     return 0
 
 

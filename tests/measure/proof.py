@@ -1,8 +1,8 @@
 """How long the proofs took, from what pytest has left of its runs (``--junitxml``).
 
-``python -m bench.proof show`` prints the ten slowest tests of the last ``make test`` and the time
-of each of its parts. ``record`` adds them to bench/proof.jsonl, which also counts the landings
-(tests/kit/proof.py), and writes the tables of docs/proof.md.
+``python -m tests.measure.proof show`` prints the ten slowest tests of the last ``make test`` and
+the time of each of its parts. ``record`` adds them to tests/measure/proof.jsonl, which also counts
+the landings (tests/kit/proof.py), and writes the tables of docs/proof.md.
 """
 
 import argparse
@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 from bench.offline import OUT
-from bench.page import replace_parts
+from tests.measure.page import replace_parts
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).resolve().parents[2]
 RESULTS = OUT / "proof"
-TREND = ROOT / "bench" / "proof.jsonl"
+TREND = Path(__file__).with_suffix(".jsonl")
 PAGE = ROOT / "docs" / "proof.md"
 SLOWEST = 10
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     parts = [read(path) for path in sorted(RESULTS.glob("*.xml"))]
     if not parts:
-        print(f"bench.proof: no results in {RESULTS}: run make test", file=sys.stderr)
+        print(f"tests.measure.proof: no results in {RESULTS}: run make test", file=sys.stderr)
         return 1
     print("\n".join(summary_lines(parts)))
     if options.what == "record":

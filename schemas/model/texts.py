@@ -1,0 +1,37 @@
+"""Texts of problems as data: a row for each fault, by the name of the fault.
+
+The tables of messages/ in schemas/model, schemas/reading and schemas/rules have ``code``,
+``message`` and ``fix`` of a fault with values in braces, and ``values`` with their names in the
+order in which they are given.
+"""
+
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from schemas.kubernetes.tables import read_table
+from schemas.model.codes import Code
+
+SCHEMAS = Path(__file__).resolve().parents[1]
+TABLES = tuple(sorted(SCHEMAS.glob("*/messages/*.toml")))
+
+
+class Words(NamedTuple):
+    """The code of a fault, what is wrong, and what to write instead."""
+
+    code: Code
+    message: str
+    fix: str
+
+
+@cache
+def rows() -> dict[str, dict[str, Any]]:
+    """The rows of all tables, by name; what has no fault reads none."""
+    return {name: row for path in TABLES for name, row in read_table(str(path)).items()}
+
+
+def words(row: str, *values: object) -> Words:
+    """The words of a row with its values."""
+    own = rows()[row]
+    filled = dict(zip(own.get("values", ()), values, strict=True))
+    return Words(Code(own["code"]), own["message"].format(**filled), own["fix"].format(**filled))
