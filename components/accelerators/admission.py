@@ -10,7 +10,6 @@ Sources: Kubernetes 1.34, api admissionregistration/v1 and v1beta1 (MutatingAdmi
 3962), apiserver pkg/cel (JSONPatch, transformList).
 """
 
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from components.accelerators.demands import (
@@ -29,6 +28,7 @@ from components.accelerators.demands import (
 from components.accelerators.names import metadata
 from components.making.admission import MUTATING, in_force
 from components.making.manifest import Json, Manifest
+from components.making.template import filled
 from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, mutating_api
 from schemas.facts.racks import domain_settings
@@ -42,10 +42,8 @@ TEMPLATES = f"accelerator-templates.{OWN_DOMAIN}"
 CLAIMS = f"accelerator-claims.{OWN_DOMAIN}"
 TOLD = Told(__file__)
 _WORDS = {"has": HAS, "limits": LIMITS, "count": COUNT, "label": ACCELERATOR_LABEL}
-TEAMS: Json = {
-    "namespaceSelector": {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
-}
-"""The namespaces whose pods are held to limits; elsewhere a plugin's resource may be named."""
+_TEAMS = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
+(_WRITES,) = filled(__file__, teams=_TEAMS)
 
 
 class Judged(NamedTuple):
@@ -80,7 +78,7 @@ def mutating(site: Site) -> list[Manifest]:
     spec: Json = {
         "failurePolicy": "Fail",
         "reinvocationPolicy": "IfNeeded",
-        "matchConstraints": {"resourceRules": [_rule("", ["pods"], ["CREATE"])]},
+        "matchConstraints": _WRITES["pods"],
         "matchConditions": [asks_for_a_model(site)],
         "variables": [
             *variables(site, "object.spec"),
@@ -100,7 +98,7 @@ def _models(site: Site) -> Judged:
     rules = _checks("sensible") + (_checks("completed") if completed_models(site) else [])
     return Judged(
         MODELS,
-        {"resourceRules": [_rule("", ["pods"], ["CREATE"])]},
+        _WRITES["pods"],
         [*variables(site, "object.spec"), {"name": "node", "expression": literal(nodes(site))}],
         rules,
         asks_for_a_model(site),
@@ -109,25 +107,20 @@ def _models(site: Site) -> Judged:
 
 def _by_model(site: Site) -> Judged:
     """Pods of teams, which ask by model and in no other way."""
-    constraints = {**TEAMS, "resourceRules": [_rule("", ["pods"], ["CREATE"])]}
-    return Judged(BY_MODEL, constraints, variables(site, "object.spec"), _direct(site, made=True))
+    pods, rules = variables(site, "object.spec"), _direct(site, made=True)
+    return Judged(BY_MODEL, _WRITES["pods_of_teams"], pods, rules)
 
 
 def _templates(site: Site) -> Judged:
     """Templates of teams' pods; a change of anything but the spec is not judged."""
-    spec, writes = TOLD.table("template")["spec"], ["CREATE", "UPDATE"]
-    rules = [
-        _rule("batch", ["jobs", "cronjobs"], writes),
-        _rule("apps", ["deployments", "statefulsets", "daemonsets"], writes),
-    ]
     changed = {
         "name": "the-spec-is-new",
         "expression": "oldObject == null || object.spec != oldObject.spec",
     }
     return Judged(
         TEMPLATES,
-        {**TEAMS, "resourceRules": rules},
-        variables(site, spec),
+        _WRITES["templates_of_teams"],
+        variables(site, TOLD.table("template")["spec"]),
         _checks("sensible") + _direct(site, made=False),
         changed,
     )
@@ -137,12 +130,11 @@ def _claims(site: Site) -> Judged:
     """Claims of teams, which limits by model do not count: none for a class of the site's models,
     or of their drivers' domains. Schedulers make claims for pods; they are known by their right to
     bind these in every namespace."""
-    kinds = ["resourceclaims", "resourceclaimtemplates"]
     spared = f"c != '{CHANNEL_CLASS}' && (" if domain_settings(site) else ""
     binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
     return Judged(
         CLAIMS,
-        {**TEAMS, "resourceRules": [_rule("resource.k8s.io", kinds, ["CREATE"], ["*"])]},
+        _WRITES["claims_of_teams"],
         claim_variables(site),
         _checks("claims", spared=spared, end=")" if spared else ""),
         {"name": "no-scheduler", "expression": f"!{binds}"},
@@ -181,14 +173,3 @@ def _validating(site: Site, judged: Judged) -> list[Manifest]:
 def _short(name: str) -> str:
     """A policy's logical name: its own without the domain."""
     return name.partition(".")[0]
-
-
-def _rule(
-    group: str, kinds: Iterable[str], operations: list[str], versions: list[str] | None = None
-) -> Json:
-    return {
-        "apiGroups": [group],
-        "apiVersions": versions or ["v1"],
-        "operations": operations,
-        "resources": list(kinds),
-    }

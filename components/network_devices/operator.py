@@ -11,6 +11,7 @@ import json
 
 from components.making.manifest import Json, Manifest, metadata_of, prune, site_object
 from components.making.rdma import network_name
+from components.making.template import documents, fill
 from components.network_devices.names import COMPONENT, OPERATOR_API
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL, SRIOV_LABEL
@@ -19,8 +20,7 @@ from schemas.model.site_file import Pool
 from schemas.model.vocabulary import LinkType, SriovBy
 
 LINK_TYPES = {LinkType.ETHERNET: "eth", LinkType.INFINIBAND: "ib"}
-LOWEST_PRIORITY = 99
-"""The operator's webhook would write it too: a policy that a person makes by hand comes first."""
+_SETTINGS, _PACE, _POLICY, _NETWORK = documents(__file__)
 
 
 def operator(site: Site) -> list[Manifest]:
@@ -40,65 +40,47 @@ def operator(site: Site) -> list[Manifest]:
 
 
 def _settings(site: Site) -> Manifest:
-    """The operator's settings. Its chart makes none unless it is told to, and without any the
-    operator does nothing; the nodes that it looks for by default have a label that kubeadm does
-    not set. Drains stay on: else functions would be taken from pods that use them.
-
-    Kept when the last policy goes: the operator needs it to take the functions back, and all that
-    runs on hosts for it is deleted with it.
-    """
-    serves = site.file.network_devices.operator_webhooks
-    spec = {
-        "configDaemonNodeSelector": {SRIOV_LABEL: SriovBy.OPERATOR.value},
-        "configurationMode": "daemon",
-        "disableDrain": False,
-        "enableInjector": serves,
-        "enableOperatorWebhook": serves,
-    }
-    return _object(site, "SriovOperatorConfig/default", "default", spec)._replace(keep=True)
+    """The operator's settings. Kept when the last policy goes: the operator needs them to take the
+    functions back, and all that runs on hosts for it is deleted with them."""
+    webhooks = site.file.network_devices.operator_webhooks
+    spec = {"hosts": {SRIOV_LABEL: SriovBy.OPERATOR.value}, "webhooks": webhooks}
+    found = _object(site, "SriovOperatorConfig/default", "default", fill(_SETTINGS, spec))
+    return found._replace(keep=True)
 
 
 def _pace(site: Site, pool: Pool) -> Manifest:
-    """How many hosts of a pool are drained at a time; nodes may be in one such object only."""
-    spec = {
-        "nodeSelector": {"matchLabels": {POOL_LABEL: pool.name}},
-        "maxUnavailable": site.file.network_devices.max_unavailable,
-    }
+    at_once = site.file.network_devices.max_unavailable
+    spec = fill(_PACE, {"pool": {POOL_LABEL: pool.name}, "at_once": at_once})
     return _object(site, f"SriovNetworkPoolConfig/{pool.name}", pool.name, spec)
 
 
 def _policy(site: Site, pool: Pool, sriov: Sriov) -> Manifest:
-    """How the interfaces of a resource are divided. All that the webhook would fill in is written,
-    so that it changes nothing."""
-    spec = {
-        "resourceName": sriov.name,
-        "nodeSelector": {POOL_LABEL: pool.name},
-        "nicSelector": {"pfNames": sorted(sriov.interfaces)},
-        "numVfs": sriov.functions,
-        "priority": LOWEST_PRIORITY,
-        "deviceType": sriov.driver.value,
-        "isRdma": sriov.rdma,
-        "linkType": LINK_TYPES[sriov.link],
+    values = {
+        "resource": sriov.name,
+        "pool": {POOL_LABEL: pool.name},
+        "interfaces": sorted(sriov.interfaces),
+        "functions": sriov.functions,
+        "driver": sriov.driver.value,
+        "rdma": sriov.rdma,
+        "link": LINK_TYPES[sriov.link],
         "mtu": sriov.mtu,
     }
     # A resource's name holds no two dashes, so where the pool's ends is certain.
-    name = f"{pool.name}--{sriov.name.replace('_', '-')}"
-    return _object(site, f"SriovNetworkNodePolicy/{pool.name}/{sriov.name}", name, spec)
+    name, logical = f"{pool.name}--{sriov.name.replace('_', '-')}", f"{pool.name}/{sriov.name}"
+    return _object(site, f"SriovNetworkNodePolicy/{logical}", name, fill(_POLICY, values))
 
 
 def _network(site: Site, sriov: Sriov, namespace: str) -> Manifest:
-    """The network that pods of a namespace join with a function."""
     infiniband = sriov.link is LinkType.INFINIBAND
-    kind = "SriovIBNetwork" if infiniband else "SriovNetwork"
     ipam = {"type": "whereabouts", "range": sriov.addresses} if sriov.addresses else {}
-    spec = {
-        "resourceName": sriov.name,
-        "networkNamespace": namespace,
+    values = {
+        "resource": sriov.name,
+        "namespace": namespace,
         "ipam": json.dumps(ipam),
         "vlan": None if infiniband else sriov.vlan,
     }
-    logical = f"{kind}/{sriov.name}/{namespace}"
-    return _object(site, logical, network_name(sriov, namespace), spec)
+    logical = f"Sriov{'IB' * infiniband}Network/{sriov.name}/{namespace}"
+    return _object(site, logical, network_name(sriov, namespace), fill(_NETWORK, values))
 
 
 def _object(site: Site, logical: str, name: str, spec: Json) -> Manifest:

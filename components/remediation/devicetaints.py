@@ -17,9 +17,8 @@ import json
 
 from components.making.faults import CONDITIONS, FAULTY_TAINT
 from components.making.manifest import COMPONENT_LABEL, Manifest
-from components.making.rights import rule
 from components.remediation.names import COMPONENT, settings_of
-from components.remediation.program import Program, lease_rules
+from components.remediation.program import Program
 from components.remediation.rights import account
 from schemas.facts.feature_gates import device_taint_api
 from schemas.facts.site import Site
@@ -27,13 +26,6 @@ from schemas.model.vocabulary import Fault
 
 NAME = "device-taints"
 FAULTS = (Fault.PCIE_LINK_DEGRADED,)
-_DEVICES = "resource.k8s.io"
-RULES = [
-    rule("", ["nodes"], ["list"]),
-    rule(_DEVICES, ["resourceslices"], ["list"]),
-    rule(_DEVICES, ["devicetaintrules"], ["list", "create", "delete"]),
-]
-"""It may read what it decides from, and make and delete rules."""
 
 
 def device_taints(site: Site) -> list[Manifest]:
@@ -41,7 +33,7 @@ def device_taints(site: Site) -> list[Manifest]:
     if not any(site.taints_devices(pool) for pool in site.file.pools):
         return []
     program = Program(NAME, "devices", environment(site))
-    return [*account(site, NAME, RULES, lease_rules(NAME)), program.deployment(site)]
+    return [*account(site, NAME), program.deployment(site)]
 
 
 def environment(site: Site) -> dict[str, str]:

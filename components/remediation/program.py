@@ -5,7 +5,6 @@ from typing import NamedTuple
 from components.making import replicas
 from components.making.manifest import Json, Manifest, by_kind, labels
 from components.making.pod_security import SECURITY
-from components.making.rights import rule
 from components.making.template import filled
 from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
 from schemas.facts.site import Site
@@ -14,13 +13,6 @@ INTERVAL_SECONDS = 20
 """Between two rounds: the checks of a node take longer to be sure."""
 METRICS_PORT = 8080
 REPLICAS = 2
-
-
-def lease_rules(name: str) -> list[Json]:
-    """The rights to the Lease of a program in its namespace."""
-    group = "coordination.k8s.io"
-    own_rules = rule(group, ["leases"], ["get", "update"], name)
-    return [rule(group, ["leases"], ["create"]), own_rules]
 
 
 class Program(NamedTuple):

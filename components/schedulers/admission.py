@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest
 from components.making.template import filled
+from components.making.told import Told
 from components.schedulers.names import metadata
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
@@ -32,6 +33,11 @@ class Check(NamedTuple):
     expression: str
     message: str
     computed: bool = False
+
+
+def checks(told: Told, name: str, /, **values: object) -> list[Check]:
+    """The checks of one name in the data of a module."""
+    return [Check(**each) for each in told.rows(name, **values)]
 
 
 def policy(

@@ -8,15 +8,15 @@ import re
 
 from components.making.gang import NAME, POSITION, SIZE, TIMEOUT, key
 from components.making.manifest import Manifest
-from components.schedulers.admission import Check, literal, policy
+from components.making.told import Told
+from components.schedulers.admission import Check, checks, literal, policy
 from components.schedulers.names import run_here
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, Gang
 
 WRITTEN = (NAME, SIZE, TIMEOUT)
 """The parts that users write."""
-LARGEST = 5
-"""Digits of the largest gang."""
+TOLD = Told(__file__)
 
 
 def gang_policies(site: Site) -> list[Manifest]:
@@ -31,77 +31,25 @@ def gang_policies(site: Site) -> list[Manifest]:
 
 
 def _own(backend: Backend, gang: Gang) -> dict[str, str]:
-    """The gang annotations of a pod that this scheduler serves; of others none."""
     keys = literal([key(gang, part) for part in (*WRITTEN, POSITION)])
-    mine = f"variables.scheduler == {literal(backend.name)}"
-    said = f"{keys}.filter(k, k in variables.annotations)"
-    return {"said": f"{mine} ? {said} : []"}
+    return {"said": TOLD.say("said", scheduler=backend.name, keys=keys)}
 
 
 def _of_one(gang: Gang) -> list[Check]:
-    name, size, timeout, position = (key(gang, part) for part in (*WRITTEN, POSITION))
-    limit = gang.timeout_limit_seconds
-    return [
-        Check(
-            f"variables.said.size() == 0 || {literal([name, size])}.all(k, k in variables.said)",
-            f"a gang needs both annotations {name} and {size}, the same on all of its pods",
-        ),
-        Check(
-            f"!({literal(name)} in variables.said) || {_value(name)} != ''",
-            f"{name} must name the gang: one name for all of its pods, and no other gang's in the "
-            "namespace",
-        ),
-        _number(
-            size,
-            2,
-            10**LARGEST - 1,
-            "the number of pods in the gang, from 2; one pod alone needs no gang annotations",
-        ),
-        _number(
-            timeout,
-            1,
-            limit,
-            f"a number of seconds, at most {limit}; leave it out for {gang.timeout_seconds}",
-        ),
-        Check(
-            f"!({literal(position)} in variables.said)",
-            f"leave {position} out: the scheduler writes it",
-        ),
-    ]
-
-
-def _value(annotation: str) -> str:
-    return f"variables.annotations[{literal(annotation)}]"
-
-
-def _number(annotation: str, least: int, most: int, what: str) -> Check:
-    """An annotation is a number between two others, where it is there."""
-    value = _value(annotation)
-    digits = f"{value}.matches('^[0-9]{{1,{LARGEST}}}$')"
-    within = f"int({value}) >= {least} && int({value}) <= {most}"
-    return Check(
-        f"!({literal(annotation)} in variables.said) || ({digits} && {within})",
-        f"{annotation} must be {what}",
-    )
+    named = {"name": NAME, "size": SIZE, "timeout": TIMEOUT, "position": POSITION}
+    parts = {name: key(gang, part) for name, part in named.items()}
+    seconds = {"limit": gang.timeout_limit_seconds, "seconds": gang.timeout_seconds}
+    return checks(TOLD, "of_one", **parts, **seconds)
 
 
 def _between(gangs: list[tuple[Backend, Gang]]) -> list[Check]:
-    """Checks that no single scheduler can make: its annotations on pods of others, and other
-    spellings."""
     found = []
     for prefix, serving in _by_prefix(gangs).items():
-        keys = [f"{prefix}-{part}" for part in WRITTEN]
-        served = f"variables.scheduler in {literal(serving)}"
-        found.append(
-            Check(
-                f"{served} || !{literal(keys)}.exists(k, k in variables.annotations)",
-                f"write schedulerName: {' or '.join(serving)}, or leave the annotations {prefix}-* "
-                "out: no other scheduler knows these gangs",
-            )
-        )
+        keys = literal([f"{prefix}-{part}" for part in WRITTEN])
+        values = {"schedulers": literal(serving), "serving": " or ".join(serving)}
+        found += checks(TOLD, "of_others", prefix=prefix, keys=keys, **values)
     right = " or ".join(f"{prefix}-{{{','.join(WRITTEN)}}}" for prefix in _by_prefix(gangs))
-    said = f"'annotation ' + variables.strange[0] + ' makes no gang here: write {right}'"
-    return [*found, Check("variables.strange.size() == 0", said, computed=True)]
+    return [*found, *checks(TOLD, "misspelled", right=right)]
 
 
 def _by_prefix(gangs: list[tuple[Backend, Gang]]) -> dict[str, list[str]]:
@@ -113,11 +61,10 @@ def _by_prefix(gangs: list[tuple[Backend, Gang]]) -> dict[str, list[str]]:
 
 
 def _strange(gangs: list[tuple[Backend, Gang]]) -> str:
-    """Annotations that look like a gang's, and are not."""
     parts = (*WRITTEN, POSITION)
     known = [f"{prefix}-{part}" for prefix in _by_prefix(gangs) for part in parts]
     looks = " || ".join(f"k.matches('{pattern}')" for pattern in _lookalikes(gangs))
-    return f"variables.annotations.filter(k, !(k in {literal(known)}) && ({looks}))"
+    return TOLD.say("strange", known=literal(known), looks=looks)
 
 
 def _lookalikes(gangs: list[tuple[Backend, Gang]]) -> list[str]:

@@ -5,12 +5,16 @@ that place pods on one node would each give its devices away.
 """
 
 from components.making.manifest import Manifest
-from components.schedulers.admission import Check, literal, policy
+from components.making.told import Told
+from components.schedulers.admission import Check, checks, literal, policy
 from components.schedulers.names import backends, pools_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, scheduler_name
 from schemas.model.vocabulary import BackendKind, Role
+
+SCHEDULERS = "schedulers"
+TOLD = Told(__file__)
 
 
 def scheduler_policies(site: Site) -> list[Manifest]:
@@ -18,10 +22,9 @@ def scheduler_policies(site: Site) -> list[Manifest]:
     owning = [each for each in backends(site) if each.kind is not BackendKind.KUEUE]
     if not owning:
         return []
-    return policy(site, SCHEDULERS, _variables(site), _checks(site, owning))
-
-
-SCHEDULERS = "schedulers"
+    served = literal(served_models(site))
+    variables = TOLD.table("variables", served=served, label=POOL_LABEL)
+    return policy(site, SCHEDULERS, variables, _checks(site, owning))
 
 
 def served_models(site: Site) -> dict[str, str]:
@@ -30,46 +33,22 @@ def served_models(site: Site) -> dict[str, str]:
     return dict(sorted((site.resource(model), name) for model, name in found.items()))
 
 
-def _variables(site: Site) -> dict[str, str]:
-    served = literal(served_models(site))
-    every = "variables.template.spec.?initContainers.orValue([])"
-    named = (
-        "c.?resources.?limits.orValue({}).exists(k, k == r) || "
-        "c.?resources.?requests.orValue({}).exists(k, k == r)"
-    )
-    return {
-        "containers": f"variables.template.spec.containers + {every}",
-        "served": served,
-        "asked": f"variables.served.filter(r, variables.containers.exists(c, {named}))",
-        "wrong": "variables.asked.filter(r, variables.served[r] != variables.scheduler)",
-        "pool": f"variables.template.spec.?nodeSelector[{literal(POOL_LABEL)}].orValue('')",
-    }
-
-
 def _checks(site: Site, owning: list[Backend]) -> list[Check]:
-    names = [each.name for each in owning]
-    either = f"one of schedulerName: {', '.join(names)}" if names[1:] else f"{_SAYS}{names[0]}"
+    names, free = [each.name for each in owning], _free(site)
+    values = {
+        "label": POOL_LABEL,
+        "default": DEFAULT_SCHEDULER,
+        "schedulers": literal([DEFAULT_SCHEDULER, *names]),
+        "either": f"{'one of ' if names[1:] else ''}schedulerName: {', '.join(names)}",
+        "free": literal(free),
+        "pools": " or ".join(free),
+    }
     return [
-        Check(
-            "variables.wrong.size() == 0",
-            "'pods that ask for ' + variables.wrong[0] + ' are placed by another scheduler: write "
-            f"{_SAYS}' + variables.served[variables.wrong[0]]",
-            computed=True,
-        ),
-        Check(
-            f"variables.scheduler in {literal([DEFAULT_SCHEDULER, *names])}",
-            f"no such scheduler serves this site's pools: write {either}, or leave it out",
-        ),
-        _by_default(_free(site), either),
-        *(_on_own_pools(site, each) for each in owning),
-        Check(
-            "variables.template.spec.?nodeName.orValue('') == ''",
-            "leave nodeName out: it goes past every scheduler and every limit",
-        ),
+        *checks(TOLD, "chosen", **values),
+        *checks(TOLD, "by_default" if free else "never_by_default", **values),
+        *(check for each in owning for check in _on_own_pools(site, each)),
+        *checks(TOLD, "on_no_node"),
     ]
-
-
-_SAYS = "schedulerName: "
 
 
 def _free(site: Site) -> list[str]:
@@ -83,28 +62,8 @@ def _free(site: Site) -> list[str]:
     ]
 
 
-def _by_default(free: list[str], either: str) -> Check:
-    """Pods of the default scheduler that ask for no model name one of the free pools."""
-    asks = f"variables.scheduler != '{DEFAULT_SCHEDULER}' || variables.asked.size() > 0"
-    if not free:
-        return Check(asks, f"the default scheduler has no pool left here: write {either}")
-    return Check(
-        f"{asks} || variables.pool in {literal(free)}",
-        "the default scheduler must keep off pools of other schedulers: write nodeSelector "
-        f"{POOL_LABEL}: {' or '.join(free)}; or write {either}",
-    )
-
-
-def _on_own_pools(site: Site, backend: Backend) -> Check:
-    """A pool that is named is one of the scheduler's; Volcano must be told, as nothing of it keeps
-    to pools. A pod that asks for a model goes to that model's pools."""
-    bound = backend.kind is BackendKind.VOLCANO
-    unsaid = "variables.asked.size() > 0" if bound else "true"
-    names = [pool.name for pool in pools_of(site, backend)]
-    mine = f"variables.pool in {literal(names)}"
-    return Check(
-        f"variables.scheduler != {literal(backend.name)} || "
-        f"(variables.pool == '' ? {unsaid} : {mine})",
-        f"{backend.name} places pods on its own pools alone: write nodeSelector {POOL_LABEL}: "
-        f"{' or '.join(names)}" + ("" if bound else ", or none"),
-    )
+def _on_own_pools(site: Site, backend: Backend) -> list[Check]:
+    name = "bound_to_own_pools" if backend.kind is BackendKind.VOLCANO else "on_own_pools"
+    pools = [pool.name for pool in pools_of(site, backend)]
+    values = {"own": literal(pools), "pools": " or ".join(pools), "label": POOL_LABEL}
+    return checks(TOLD, name, name=backend.name, **values)
