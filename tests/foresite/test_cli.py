@@ -302,7 +302,7 @@ def test_a_file_with_a_name_that_is_no_text_is_a_problem(
 # --- where the output goes ------------------------------------------------------------------------
 
 
-def shell(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def shell(command: str, cwd: Path = FLEET) -> subprocess.CompletedProcess[str]:
     """A line of bash with ``foresite`` in it, and the exit code of its first command."""
     line = (
         f'foresite() {{ "{sys.executable}" -m foresite "$@"; }}\n{command}\nexit ${{PIPESTATUS[0]}}'

@@ -278,7 +278,7 @@ def test_a_full_disk_leaves_the_old_folder_whole(tmp_path: Path) -> None:
     before = tree(tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "foresite", "render", "lab-1", "--out", str(tmp_path)],
-        cwd=ROOT,
+        cwd=FLEET,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
         capture_output=True,

@@ -33,6 +33,7 @@ def test_the_reference_pages_are_those_of_the_model() -> None:
         assert written == text, f"docs/{name} is stale; run make generate"
 
 
+@with_examples
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):

@@ -109,6 +109,7 @@ def test_every_command_works_in_a_repository_of_ones_own(python: Path, tmp_path:
     assert done.stdout.startswith(b'{"site": "lab-1", "objects": [')
 
 
+@with_examples
 def test_its_program_and_its_policies_start(python: Path, tmp_path: Path) -> None:
     run(python, tmp_path, "init", "ours", "--example")
     ours = tmp_path / "ours"
