@@ -36,7 +36,7 @@ def make(folder: Path, sites: int, hosts: int) -> list[str]:
     target = folder / "sites"
     target.mkdir(parents=True)
     for shared in ("pod-network", "certificates"):
-        shutil.copytree(ROOT / "sites" / shared, target / shared)
+        shutil.copytree(ROOT / "tests" / "fleet" / "sites" / shared, target / shared)
     zone = _power(-(-(hosts + _CONTROL) // len(_ZONES)) + _RESERVED + 2)
     half = max(len(_ZONES) * zone, _power(hosts + 4))
     blocks = _MACHINES.subnets(new_prefix=32 - half.bit_length())

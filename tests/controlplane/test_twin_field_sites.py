@@ -32,7 +32,7 @@ from schemas.load import load_site
 from schemas.model.site_file import Pool
 from tests.controlplane.test_twin_queues import OTHERS, QUEUES
 from tests.kit.accelerator_pods import answer, apply, limits, namespaces, pod, until
-from tests.kit.repository import FIELD, ROOT
+from tests.kit.repository import FIELD, FLEET, ROOT
 from tests.kit.scheduling_world import eventually
 from tests.kit.twin import operators
 from tests.kit.twin.cluster import Parts, twin
@@ -66,7 +66,7 @@ JOBS = [
 ]
 TEMPLATE: Json = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaimTemplate"}
 # mn-1 first: it has no Kueue, which from its start on holds the jobs of all teams.
-ROOTS = {"mn-1": FIELD, "sapporo-1": ROOT, **dict.fromkeys(("nvl-2", "mi300-1", "mig-1"), FIELD)}
+ROOTS = {"mn-1": FIELD, "sapporo-1": FLEET, **dict.fromkeys(("nvl-2", "mi300-1", "mig-1"), FIELD)}
 
 
 def loaded(root: Path, name: str) -> Site:

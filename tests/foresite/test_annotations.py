@@ -17,7 +17,7 @@ from foresite.command import FOUND, OK
 from schemas.model.codes import Code
 from schemas.model.problem import Problem, first_problems
 from tests.kit.policy_lab import RULE, Lab, copied
-from tests.kit.repository import ROOT, copy_sites
+from tests.kit.repository import FLEET, ROOT, copy_sites
 
 TEXT = {"type": "object", "required": ["text"], "properties": {"text": {"minLength": 1}}}
 NUMBER = {"type": "integer", "minimum": 1}
@@ -245,7 +245,7 @@ def test_each_problem_is_a_result_with_rule_and_region(
 def test_a_site_without_problems_is_a_run_without_results(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert main(["--root", str(ROOT), "check", "lab-1", "--format", "sarif"]) == OK
+    assert main(["--root", str(FLEET), "check", "lab-1", "--format", "sarif"]) == OK
     results = run_of(capsys.readouterr().out)["results"]
     assert {(each["ruleId"], each["level"]) for each in results} == {("placeholder", "note")}
 

@@ -18,7 +18,7 @@ import pytest
 from foresite.arguments import parser
 from foresite.cli import main
 from foresite.command import FAILED, OK, visible
-from tests.kit.repository import ROOT, copy_sites
+from tests.kit.repository import FLEET, ROOT, copy_sites
 
 SAID: dict[str, Any] = tomllib.loads((ROOT / "foresite" / "commands.toml").read_text("utf-8"))
 COMMANDS = [name for name in SAID if name != "shared"]
@@ -119,7 +119,7 @@ def test_a_misspelt_word_is_answered_with_what_was_meant(
 
 
 def test_the_root_may_stand_behind_the_command(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["check", "lab-1", "--root", str(ROOT)]) == OK
+    assert main(["check", "lab-1", "--root", str(FLEET)]) == OK
     assert "1 site checked" in capsys.readouterr().out
 
 
@@ -193,7 +193,7 @@ def test_what_is_visible_stays_as_it_is() -> None:
 # --- completion -----------------------------------------------------------------------------------
 
 
-def offered(line: str, root: Path = ROOT) -> list[str]:
+def offered(line: str, root: Path = FLEET) -> list[str]:
     """The words that a shell shows behind a line."""
     environment = {
         **os.environ,
@@ -226,7 +226,7 @@ def offered(line: str, root: Path = ROOT) -> list[str]:
         ("foresite explain lab-1 region.", []),
         ("foresite job lab-1 param", ["parameter-server"]),
         ("foresite job lab-1 --team ", []),
-        ("foresite request --event pyproj", ["pyproject.toml"]),
+        ("foresite request --event reg", ["regions/"]),
         ("foresite completion z", ["zsh"]),
     ],
 )
@@ -261,15 +261,16 @@ def test_bash_completes_a_site() -> None:
         f"\n{words}; COMP_POINT=18; COMP_TYPE=9\n_python_argcomplete foresite\n"
         'printf "%s\\n" "${COMPREPLY[@]}"'
     )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        ["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
+        ["bash", "-c", script], cwd=FLEET, env=env, capture_output=True, text=True, check=True
     )
     assert done.stdout.split() == ["lab-1"]
 
 
 def test_a_check_imports_nothing_of_completion_and_of_other_formats() -> None:
     code = (
-        "import sys; from foresite.cli import main; main(['check', 'lab-1']); "
+        f"import sys; from foresite.cli import main; main(['--root', {str(FLEET)!r}, 'check']); "
         "print([m for m in sys.modules if m.startswith(('argcomplete', 'foresite.annot'))])"
     )
     done = subprocess.run(

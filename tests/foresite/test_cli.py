@@ -19,7 +19,7 @@ from foresite.command import FAILED, FOUND, OK
 from foresite.commands import check
 from schemas.model.codes import Code
 from tests.golden import GOLDEN
-from tests.kit.repository import ROOT, all_sites, copy_sites
+from tests.kit.repository import FLEET, ROOT, all_sites, copy_sites
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONUNBUFFERED": ""}
 """Of this checkout, with output held back as it is by default, so that it can fail late."""
@@ -302,7 +302,7 @@ def test_a_file_with_a_name_that_is_no_text_is_a_problem(
 # --- where the output goes ------------------------------------------------------------------------
 
 
-def shell(command: str, cwd: Path = ROOT) -> subprocess.CompletedProcess[str]:
+def shell(command: str, cwd: Path = FLEET) -> subprocess.CompletedProcess[str]:
     """A line of bash with ``foresite`` in it, and the exit code of its first command."""
     line = (
         f'foresite() {{ "{sys.executable}" -m foresite "$@"; }}\n{command}\nexit ${{PIPESTATUS[0]}}'
@@ -351,5 +351,5 @@ def test_an_interrupt_is_130_and_says_so(
         raise KeyboardInterrupt
 
     monkeypatch.setattr(check, "load", interrupted)
-    assert main(["--root", str(ROOT), "check"]) == 128 + signal.SIGINT
+    assert main(["--root", str(FLEET), "check"]) == 128 + signal.SIGINT
     assert capsys.readouterr().err.strip() == "foresite: interrupted"

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from foresite.cli import main
 from tests.invalid.faults import FOLDER
-from tests.kit.repository import ROOT, copy_sites
+from tests.kit.repository import FLEET, copy_sites
 
 FEW, MANY = 20, 2_000
 MOST = 512 * 1024
@@ -88,7 +88,7 @@ def put(value: Any, path: tuple[Any, ...], new: Any) -> None:
 
 GOOD = {
     path.stem: yaml.safe_load(path.read_text("utf-8"))
-    for path in (FOLDER / "base/sites/kyoto-1.yaml", *sorted((ROOT / "sites").glob("*.yaml")))
+    for path in (FOLDER / "base/sites/kyoto-1.yaml", *sorted((FLEET / "sites").glob("*.yaml")))
 }
 """Site files of which hostile ones are made: a small one, and those with every section."""
 

@@ -13,7 +13,7 @@ import yaml
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK, version
 from foresite.commands import init
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT, with_examples
 
 Make = Callable[[Path], Path]
 
@@ -28,9 +28,10 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """A repository with the examples, committed."""
+    """A repository with sites, committed."""
     folder = tmp_path / "sites-of-ours"
-    assert main(["init", str(folder), "--example"]) == OK
+    assert main(["init", str(folder)]) == OK
+    shutil.copytree(FLEET, folder, dirs_exist_ok=True)
     git(folder, "init", "-q", "-b", "main")
     commit(folder)
     return folder
@@ -233,6 +234,7 @@ def test_a_failure_half_way_leaves_what_was_there(
     assert not clone or [path.name for path in folder.iterdir()] == [".git"]
 
 
+@with_examples
 def test_a_first_site_from_an_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "a"
     assert main(["init", str(folder), "--format", "json"]) == OK

@@ -14,14 +14,14 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
-from tests.kit.repository import ROOT, all_sites, copy_sites
+from tests.kit.repository import FLEET, ROOT, all_sites, copy_sites
 
 SITE = "tokyo-1"
 IMAGE = "registry.example/train:1"
 
 
 def job(*arguments: str) -> int:
-    return main(["--root", str(ROOT), "job", SITE, *arguments])
+    return main(["--root", str(FLEET), "job", SITE, *arguments])
 
 
 def site() -> Site:

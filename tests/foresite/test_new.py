@@ -15,7 +15,7 @@ from schemas.load import load_site, site_names
 from schemas.model.codes import Code
 from schemas.reading.typed_document import TODO
 from tests.golden import GOLDEN
-from tests.kit.repository import ROOT, copy_sites, written_out
+from tests.kit.repository import FLEET, copy_sites, written_out
 
 
 @pytest.fixture
@@ -266,8 +266,7 @@ def test_a_failure_half_way_leaves_no_file(
 
 @pytest.mark.parametrize("like", ["lab-1", "sapporo-1", "tokyo-1", "tsukuba-1"])
 def test_what_the_region_says_is_left_to_it(tmp_path: Path, like: str) -> None:
-    for folder in ("sites", "regions"):
-        shutil.copytree(ROOT / folder, tmp_path / folder)
+    shutil.copytree(FLEET, tmp_path, dirs_exist_ok=True)
     assert made(tmp_path, "new-1", like) == OK
     text = text_of(tmp_path, "new-1")
     assert not re.search(r"(?m)^ *(sources|ntp|dns|proxy|registry_mirror|authentication):", text)

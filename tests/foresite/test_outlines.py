@@ -29,7 +29,7 @@ from schemas.kubernetes.outline import LEAVES, Blank, Leaf, LeafRead, blank, fil
 from schemas.kubernetes.secret_scan import is_secret_name
 from schemas.load import load_site
 from tests.kit.good_objects import changed, nodes
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 READERS = ("components.making.dump", "policies.judge", "policies.memo", "policies.rules.secrets")
 """Whoever takes the short way."""
@@ -80,7 +80,7 @@ def the_long_way() -> Iterator[None]:
 
 @functools.cache
 def site() -> Site:
-    found = load_site(ROOT, "tokyo-1").site
+    found = load_site(FLEET, "tokyo-1").site
     assert found is not None
     return found
 

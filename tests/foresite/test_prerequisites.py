@@ -12,7 +12,7 @@ from foresite.delivery.servers.prerequisites import TABLE, missing_settings, pre
 from schemas.facts.secret_references import secret_references
 from schemas.kubernetes.objects import store
 from tests.golden import every_site, objects
-from tests.kit.repository import ROOT, all_sites
+from tests.kit.repository import FLEET, ROOT, all_sites
 from tests.kit.training_site import sites
 
 FLAG = "--enable-bmh-name-based-preallocation"
@@ -48,13 +48,13 @@ def test_every_operator_of_the_table_makes_crds_that_are_known() -> None:
 
 @pytest.mark.parametrize("name", sorted(all_sites()))
 def test_the_report_fits_a_terminal(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["prerequisites", name]) == 0
+    assert main(["--root", str(FLEET), "prerequisites", name]) == 0
     said = capsys.readouterr().out
     assert max(map(len, said.splitlines())) <= 80
     if name == "lab-1":
         page = (ROOT / "docs/prerequisites.md").read_text("utf-8")
         assert said.rstrip() in page, "docs/prerequisites.md: write the command's output again"
-    assert main(["prerequisites", name, "--format", "json"]) == 0
+    assert main(["--root", str(FLEET), "prerequisites", name, "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out) == prerequisites(all_sites()[name])
 
 

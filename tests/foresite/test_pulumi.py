@@ -23,14 +23,13 @@ from controlplane import Client, ControlPlane
 from controlplane.trial import bring_up
 from schemas.kubernetes.quantities import quantity
 from schemas.load import load_site
-from tests.kit.repository import ROOT, all_sites
+from tests.kit.repository import FLEET, ROOT, all_sites
 from tools.toolchain import environment, locate
 
 pytestmark = pytest.mark.pulumi
 SITES = sorted(all_sites())
 PROGRAM = (
-    "Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "regions",
-    "schemas", "sites",
+    "Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas",
 )  # fmt: skip
 
 
@@ -105,6 +104,7 @@ def trial(api: ControlPlane, tmp_path_factory: pytest.TempPathFactory) -> Trial:
 
 
 def make_trial(api: ControlPlane, root: Path) -> Trial:
+    shutil.copytree(FLEET, root, dirs_exist_ok=True)
     for name in PROGRAM:
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy

@@ -20,7 +20,7 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
 from tests.golden import every_site
-from tests.kit.repository import ROOT, copy_sites
+from tests.kit.repository import FLEET, ROOT, copy_sites
 
 MEASURED = ("lab-1", "tokyo-1")
 
@@ -31,7 +31,7 @@ def tree(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
-def rendered(out: Path, *sites: str, root: Path = ROOT) -> int:
+def rendered(out: Path, *sites: str, root: Path = FLEET) -> int:
     return main(["--root", str(root), "render", *sites, "--out", str(out)])
 
 
@@ -68,7 +68,7 @@ def test_hash_seed_locale_time_zone_and_directory_change_no_byte(
     expected: dict[str, bytes], tmp_path: Path, seed: str, locale: str, zone: str
 ) -> None:
     done = process(
-        ["--root", str(ROOT), "render", *MEASURED, "--out", "here"],
+        ["--root", str(FLEET), "render", *MEASURED, "--out", "here"],
         cwd=tmp_path,
         PYTHONHASHSEED=seed,
         LC_ALL=locale,
@@ -82,7 +82,8 @@ def test_hash_seed_locale_time_zone_and_directory_change_no_byte(
 def test_another_checkout_gives_the_same_bytes(expected: dict[str, bytes], tmp_path: Path) -> None:
     checkout = tmp_path / "a checkout, elsewhere"
     code = ("components", "foresite", "policies", "preview", "schemas")
-    for folder in (*code, "regions", "sites"):
+    shutil.copytree(FLEET, checkout)
+    for folder in code:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / folder, checkout / folder, ignore=ignored)
     below = checkout / "sites" / "certificates"
@@ -143,7 +144,16 @@ def test_the_report_counts_what_was_written(
     said = capsys.readouterr().out
     count = sum(len(made) for made in site_objects(every_site()["lab-1"]).values())
     assert f"{tmp_path / 'lab-1'}: {count} objects" in said
-    arguments = ["--root", str(ROOT), "render", "lab-1", "--out", str(tmp_path), "--format", "json"]
+    arguments = [
+        "--root",
+        str(FLEET),
+        "render",
+        "lab-1",
+        "--out",
+        str(tmp_path),
+        "--format",
+        "json",
+    ]
     assert main(arguments) == OK
     report = json.loads(capsys.readouterr().out)
     assert set(report["sites"]["lab-1"]) == tree(tmp_path / "lab-1").keys()
@@ -152,7 +162,7 @@ def test_the_report_counts_what_was_written(
 def test_all_sites_are_rendered_where_none_is_named(tmp_path: Path) -> None:
     assert rendered(tmp_path) == OK
     there = {path.name for path in tmp_path.iterdir()}
-    assert there == {path.stem for path in (ROOT / "sites").glob("*.yaml")}
+    assert there == {path.stem for path in (FLEET / "sites").glob("*.yaml")}
 
 
 # --- a folder as a whole or not at all ------------------------------------------------------------
@@ -268,7 +278,7 @@ def test_a_full_disk_leaves_the_old_folder_whole(tmp_path: Path) -> None:
     before = tree(tmp_path)
     done = subprocess.run(
         [sys.executable, "-m", "foresite", "render", "lab-1", "--out", str(tmp_path)],
-        cwd=ROOT,
+        cwd=FLEET,
         env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)),
         capture_output=True,

@@ -7,7 +7,7 @@ import pytest
 from components.remediation.names import HISTORY_ANNOTATION
 from foresite.cli import main
 from foresite.commands import repairs
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 NOW = 1_800_000_000
 GOOD = f"{NOW},reset-reboot,disk-full,0000:3b:00,a"
@@ -42,7 +42,7 @@ def test_a_note_makes_no_lines_and_no_formulas(
     monkeypatch.setattr(repairs, "_hosts", lambda _site: [host(note)])
     monkeypatch.setattr("time.time", lambda: NOW)
     for form, lines in (("text", 2), ("csv", 3)):
-        assert main(["--root", str(ROOT), "repairs", "tokyo-1", "--format", form]) == 0
+        assert main(["--root", str(FLEET), "repairs", "tokyo-1", "--format", form]) == 0
         shown = capsys.readouterr().out
         assert len(shown.splitlines()) == lines and not set(shown) & set('=@+"\r')
     (first, _) = csv.DictReader(shown.splitlines())

@@ -11,7 +11,7 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.scratch import clear
 from tests.kit.preview_repository import Repository
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT
 from tests.kit.small_disk import FORESITE, needs_disk, on_disk, shell
 
 # --- a full disk ----------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def test_render_into_a_closed_pipe_has_written_everything(tmp_path: Path, form: 
     assert "Traceback" not in done.stderr and "Exception" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["lab-1"]
     whole = tmp_path / "whole"
-    assert main(["--root", str(ROOT), "render", "lab-1", "--out", str(whole)]) == OK
+    assert main(["--root", str(FLEET), "render", "lab-1", "--out", str(whole)]) == OK
     assert shell(f"diff -r {tmp_path}/lab-1 {whole}/lab-1").returncode == 0
 
 
@@ -110,7 +110,7 @@ def test_what_a_killed_render_left_is_removed_by_the_next_and_nothing_else(tmp_p
     foreign.mkdir()
     other = killed(tmp_path / "lab-12")
     killed(tmp_path / "lab-1")
-    assert main(["--root", str(ROOT), "render", "lab-1", "--out", str(tmp_path)]) == OK
+    assert main(["--root", str(FLEET), "render", "lab-1", "--out", str(tmp_path)]) == OK
     assert {path.name for path in tmp_path.iterdir()} == {"lab-1", foreign.name, other.name}
 
 

@@ -25,7 +25,7 @@ from foresite.delivery.stack.stated import SMALL, Stated
 from preview.states.git import GitError
 from preview.verdict.growth import LARGE, MORE
 from tests.kit.preview_repository import Repository
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT
 
 GUARDED = {"argocd.argoproj.io/sync-options": "Prune=false,Delete=false"}
 
@@ -242,7 +242,7 @@ def test_a_preview_says_that_the_site_is_locked_and_takes_no_lock_away(
     folder = tmp_path / ".pulumi" / "locks" / "organization" / "foresite" / "lab-1"
     folder.mkdir(parents=True)
     (folder / "x.json").write_text(json.dumps({"pid": gone.pid, "hostname": socket.gethostname()}))
-    assert main(["--root", str(ROOT), "up", "--preview", "lab-1"]) == OK
+    assert main(["--root", str(FLEET), "up", "--preview", "lab-1"]) == OK
     said = capsys.readouterr().err
     assert (
         f"lab-1 is locked, so this report may show an unfinished run: process {gone.pid}@" in said

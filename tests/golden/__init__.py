@@ -3,7 +3,7 @@ objects of all sites as tests look at them.
 
 ``rendered`` is what these commands write; a change to it is read like any other in a review:
 
-    uv run foresite render lab-1 --out tests/golden/rendered
+    uv run foresite --root tests/fleet render lab-1 --out tests/golden/rendered
     uv run foresite --root tests/golden render --out tests/golden/rendered
 """
 

@@ -8,19 +8,26 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from schemas.facts.site import Site
 from schemas.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
+FLEET = ROOT / "tests" / "fleet"
+"""A repository with the sites that most tests look at."""
 FIELD = ROOT / "tests" / "field"
 """A repository of one's own, with sites as their operators would write them."""
+EXAMPLES = [path.stem for path in sorted((ROOT / "sites").glob("*.yaml"))]
+"""The example sites, which no other test needs: a team may put its own in their place."""
+with_examples = pytest.mark.skipif(not EXAMPLES, reason="there are no example sites")
 WRITTEN_OUT = Path(__file__).with_name("written_out")
 """The files of the example sites as they are without a region: each says all that holds for it."""
 
 
 def copy_sites(root: Path, ignore: Callable[..., set[str]] | None = None) -> None:
     """The example sites at ``root``, written out, so that each file can be edited alone."""
-    shutil.copytree(ROOT / "sites", root / "sites", ignore=ignore, dirs_exist_ok=True)
+    shutil.copytree(FLEET / "sites", root / "sites", ignore=ignore, dirs_exist_ok=True)
     for file in WRITTEN_OUT.glob("*.yaml"):
         if (root / "sites" / file.name).exists():
             shutil.copyfile(file, root / "sites" / file.name)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT
 
 ENV = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
 FORESITE = f"{shlex.quote(sys.executable)} -m foresite"
@@ -19,7 +19,7 @@ def shell(script: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a script in the repository."""
     return subprocess.run(
         ["bash", "-c", script],
-        cwd=ROOT,
+        cwd=FLEET,
         env={**ENV, **env},
         capture_output=True,
         text=True,
@@ -30,7 +30,7 @@ def shell(script: str, **env: str) -> subprocess.CompletedProcess[str]:
 def on_disk(folder: Path, size: str, script: str, **env: str) -> subprocess.CompletedProcess[str]:
     """Run a script where ``folder`` is a disk of that size, which nobody else sees."""
     folder.mkdir(parents=True, exist_ok=True)
-    inside = f"mount -t tmpfs -o size={size} tmpfs {folder} && cd {ROOT} && {script}"
+    inside = f"mount -t tmpfs -o size={size} tmpfs {folder} && cd {FLEET} && {script}"
     return shell(f"unshare -m bash -c {shlex.quote(inside)}", **env)
 
 

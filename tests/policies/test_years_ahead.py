@@ -15,7 +15,7 @@ from policies.own import OwnRules
 from policies.pack.analyzer import Analyzer
 from policies.rules import RULES
 from tests.golden import objects
-from tests.kit.repository import ROOT, all_sites
+from tests.kit.repository import FLEET, ROOT, all_sites, with_examples
 from tests.policies.test_pack_parts import request
 
 YEAR_2040 = datetime.datetime(2040, 6, 1, tzinfo=datetime.UTC)
@@ -37,14 +37,15 @@ def test_no_exception_of_ours_has_an_end() -> None:
 
 
 @pytest.mark.usefixtures("day")
-def test_check_finds_nothing_in_the_example_sites(capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["--root", str(ROOT), "check"])
+@pytest.mark.parametrize("root", [FLEET, pytest.param(ROOT, marks=with_examples)])
+def test_check_finds_nothing(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["--root", str(root), "check"])
     assert code == 0, capsys.readouterr().out
 
 
 def rendered(folder: Path) -> dict[str, bytes]:
-    """The files that render writes for every example site."""
-    assert main(["--root", str(ROOT), "render", "--out", str(folder)]) == 0
+    """The files that render writes for every site."""
+    assert main(["--root", str(FLEET), "render", "--out", str(folder)]) == 0
     return {
         str(each.relative_to(folder)): each.read_bytes()
         for each in sorted(folder.rglob("*"))

@@ -12,7 +12,7 @@ from preview.regions import RegionChange
 from preview.result import Preview, State
 from schemas.load import load
 from tests.kit.preview_repository import Repository
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 EAST, WEST = "regions/jp-east.yaml", "regions/jp-west.yaml"
 EXTRA = """
@@ -26,8 +26,7 @@ NTP = "  ntp: [10.16.0.2, 10.16.0.3]"
 def repository(tmp_path: Path) -> Repository:
     """The example sites with their region, committed."""
     found = Repository(tmp_path)
-    for folder in ("sites", "regions"):
-        shutil.copytree(ROOT / folder, found.root / folder, dirs_exist_ok=True)
+    shutil.copytree(FLEET, found.root, dirs_exist_ok=True)
     found.commit("with a region")
     return found
 

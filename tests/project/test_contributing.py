@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT
 
 MOST_FILES = 14
 """Hand-written files of a component, tests and docs included, and one for what is generated."""
@@ -19,7 +19,7 @@ GENERATORS = ("schemas.editor", "schemas.reference", "policies.reference")
 SCREENS = "docs/preview-screens.md"
 """Made by tools.screens, which takes long; it names the commit of the example sites."""
 COPIED = ("schemas", "components", "policies", "preview", "foresite", "controlplane", "tools")
-BESIDE = ("sites", "regions", "docs", "tests")
+BESIDE = ("docs", "tests")
 
 
 class Step(NamedTuple):
@@ -84,6 +84,7 @@ def walked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("walk")
     for name in (*COPIED, *BESIDE):
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(FLEET, folder, dirs_exist_ok=True)
     for name in ("pyproject.toml", "CHANGELOG.md", "README.md"):
         shutil.copy(ROOT / name, folder)
     before = contents(folder)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from schemas.reference import pages
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, with_examples
 from tools import screens
 
 PAGES = sorted(
@@ -14,11 +14,13 @@ PAGES = sorted(
 )
 
 
+@with_examples
 def test_what_is_shown_of_the_command_is_what_it_says() -> None:
     for path, text in screens.pages():
         assert path.read_text("utf-8") == text, f"{path.name} is stale; run make generate"
 
 
+@with_examples
 def test_the_first_example_is_as_long_as_the_readme_says() -> None:
     text = (ROOT / "README.md").read_text("utf-8")
     (said,) = re.findall(r"^# sites/tokyo-1.yaml, ([0-9]+) lines", text, re.MULTILINE)
@@ -31,6 +33,7 @@ def test_the_reference_pages_are_those_of_the_model() -> None:
         assert written == text, f"docs/{name} is stale; run make generate"
 
 
+@with_examples
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)[^)]*\)", page.read_text()):

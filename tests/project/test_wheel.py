@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from foresite import othercode
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, with_examples
 
 BESIDE = "schemas", "tools", "policies"
 """Packages of another project that are called as parts of Foresite."""
@@ -69,6 +69,7 @@ def test_it_has_one_package_and_all_that_git_has(wheel: Path) -> None:
 
 
 @pytest.mark.proof
+@with_examples
 def test_every_command_works_in_a_repository_of_ones_own(python: Path, tmp_path: Path) -> None:
     site = "lab-1"
     run(python, tmp_path, "init", "ours", "--example")
@@ -108,6 +109,7 @@ def test_every_command_works_in_a_repository_of_ones_own(python: Path, tmp_path:
     assert done.stdout.startswith(b'{"site": "lab-1", "objects": [')
 
 
+@with_examples
 def test_its_program_and_its_policies_start(python: Path, tmp_path: Path) -> None:
     run(python, tmp_path, "init", "ours", "--example")
     ours = tmp_path / "ours"

@@ -20,7 +20,7 @@ import pytest
 from schemas.editor import FILE, site_schema
 from schemas.load import site_names
 from schemas.reading.catalogue import hardware_catalogue, release_names
-from tests.kit.repository import ROOT, WRITTEN_OUT
+from tests.kit.repository import FLEET, ROOT, WRITTEN_OUT
 from tools.toolchain.cache import cache_directory, filling, hold_lock
 
 pytestmark = pytest.mark.editor
@@ -169,7 +169,7 @@ def text() -> str:
     return text
 
 
-@pytest.mark.parametrize("name", site_names(ROOT))
+@pytest.mark.parametrize("name", site_names(FLEET))
 def test_a_language_server_finds_nothing_wrong_with_the_sites(
     name: str, server: LanguageServer
 ) -> None:

@@ -19,7 +19,7 @@ from schemas.model.region import KEYS, is_required
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import hardware_catalogue, release_names
 from schemas.reading.yaml_reader import read_yaml
-from tests.kit.repository import ROOT, WRITTEN_OUT
+from tests.kit.repository import FLEET, WRITTEN_OUT
 
 FIELDS = site_schema()["properties"]
 Path_ = tuple[str | int, ...]
@@ -96,7 +96,7 @@ def test_words_that_are_data_come_from_the_catalogue() -> None:
 # The schema against the model
 
 
-@pytest.mark.parametrize("name", site_names(ROOT))
+@pytest.mark.parametrize("name", site_names(FLEET))
 def test_the_sites_of_this_repository_are_valid(
     name: str, judge: jsonschema.Draft7Validator
 ) -> None:

@@ -25,7 +25,7 @@ from schemas.reading.tree import Refused
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from tests.invalid.faults import FOLDER
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT
 
 BASE: dict[str, Any] = yaml.safe_load((FOLDER / "base/sites/kyoto-1.yaml").read_text("utf-8"))
 Steps = tuple[str | int, ...]
@@ -46,7 +46,7 @@ def problems(root: Path) -> list[Problem]:
 
 
 def test_the_sites_of_the_repository_have_no_problem() -> None:
-    assert problems(ROOT) == []
+    assert problems(ROOT) == problems(FLEET) == []
 
 
 def test_a_repository_without_sites_has_none(tmp_path: Path) -> None:

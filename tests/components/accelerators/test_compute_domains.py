@@ -3,12 +3,12 @@
 from components.accelerators.objects import objects
 from schemas.load import load_site
 from schemas.model.accelerators import CHANNEL_CLASS
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 
 def test_the_driver_hands_out_no_gpu() -> None:
     """The device plugin of the same hosts has them: a second way would hand a card out twice."""
-    site = load_site(ROOT, "sapporo-1").site
+    site = load_site(FLEET, "sapporo-1").site
     assert site is not None
     made = [each.body for each in objects(site)]
     classes = {each["metadata"]["name"] for each in made if each["kind"] == "DeviceClass"}

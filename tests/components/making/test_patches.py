@@ -20,9 +20,9 @@ from schemas.load import load_site
 from schemas.model.codes import Code
 from schemas.model.host_agent import HostAgent, InPlace
 from schemas.model.patches import Patch, PatchOperation
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
-FOUND = load_site(ROOT, "tsukuba-1").site
+FOUND = load_site(FLEET, "tsukuba-1").site
 assert FOUND
 SITE = FOUND
 TEMPLATE = "KubeadmConfigTemplate/mncore2"

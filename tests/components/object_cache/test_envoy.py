@@ -17,7 +17,7 @@ from schemas.load import load_site, site_names
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, validate
 from tests.kit.object_cache_site import FOLDER, PREFIX, cache_of, of_hosts, routed, site
 from tests.kit.object_cache_upstream import Upstream, upstream
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 pytestmark = [NEEDS_ENVOY, pytest.mark.cache]
 
@@ -38,7 +38,7 @@ ODD = [
 
 
 def test_envoy_takes_the_bootstrap_of_every_site(tmp_path: Path) -> None:
-    loaded = {name: load_site(ROOT, name).site for name in site_names(ROOT)}
+    loaded = {name: load_site(FLEET, name).site for name in site_names(FLEET)}
     made = {name: each for name, each in loaded.items() if each and each.file.cache}
     assert made
     assert {name: refusal(each, tmp_path / name) for name, each in made.items()} == dict.fromkeys(

@@ -44,7 +44,7 @@ from tests.kit.remediation_host import (
 from tests.kit.remediation_host import told as told_job
 from tests.kit.remediation_rounds import ago, until
 from tests.kit.remediation_server import HOST_API, SECONDS, Server
-from tests.kit.repository import all_sites, with_resets
+from tests.kit.repository import FLEET, all_sites, with_resets
 
 XIDS, RESETS = ",".join(map(str, Xids().reboot)), "46,119,154"
 GSP = "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, Timeout after 6s of waiting for RPC response"
@@ -413,11 +413,11 @@ def test_the_history_outlives_the_node_and_is_listed(
     )
     monkeypatch.setenv("PATH", str(bin_), prepend=":")
     monkeypatch.setenv("KUBECONFIG", str(server.folder / "listing"))
-    assert main(["repairs", SITE, "--format", "json"]) == 0
+    assert main(["--root", str(FLEET), "repairs", SITE, "--format", "json"]) == 0
     host_row, device_row = json.loads(capsys.readouterr().out)
     assert host_row["serial"] == "SN4711" and host_row["repairs"] == 2
     assert (host_row["device"], device_row["device"]) == ("", "0000:3b:00")
-    assert main(["repairs", SITE]) == 0
+    assert main(["--root", str(FLEET), "repairs", SITE]) == 0
     assert f"SN4711 ({HOST}, device 0000:3b:00): 2 repairs, 0 by reset" in capsys.readouterr().out
-    assert main(["repairs", SITE, "--format", "csv"]) == 0
+    assert main(["--root", str(FLEET), "repairs", SITE, "--format", "csv"]) == 0
     assert capsys.readouterr().out.splitlines()[0] == ",".join(COLUMNS)

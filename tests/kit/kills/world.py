@@ -19,7 +19,7 @@ from foresite.delivery.stack.engines import engine_for
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit.kills.plan import BACK
-from tests.kit.repository import written_out
+from tests.kit.repository import FLEET, written_out
 from tests.kit.trial import below
 from tests.kit.trial import kill as kill_all
 
@@ -47,7 +47,7 @@ class World:
                 shutil.copytree(source, self.root / name, ignore=skipped)
             else:
                 shutil.copy(source, self.root / name)
-        shutil.copytree(ROOT / "sites" / "pod-network", self.root / "sites" / "pod-network")
+        shutil.copytree(FLEET / "sites" / "pod-network", self.root / "sites" / "pod-network")
         (self.root / ".venv").symlink_to(sys.prefix)
         self._plurals: dict[tuple[str, str], str] = {}
         self.plane = self.start()

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 NAME = "site-1"
 KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA ops@example"
@@ -127,7 +127,7 @@ def draw_site(random: Random) -> State:
             "server": server,
             "buckets": [{"name": "trials", "quota": "1Ti", "public": True, "namespaces": []}],
         }  # fmt: skip
-    flannel = (ROOT / "sites" / "pod-network" / "flannel.yaml").read_text("utf-8")
+    flannel = (FLEET / "sites" / "pod-network" / "flannel.yaml").read_text("utf-8")
     state = State(site, [], network=flannel)
     _draw_control(random, state)
     names = random.sample(["cpu", "gpu", "big"], random.choice([0, 1, 1, 2, 2]))

@@ -13,7 +13,7 @@ from preview import report
 from preview.states.snapshot import Snapshot, work_tree
 from preview.survey import survey
 from schemas.load import load
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET, ROOT
 from tests.preview.simulator import compare
 from tests.preview.simulator.daemons import restarts
 from tests.preview.simulator.edits import EDITS
@@ -61,7 +61,7 @@ class Bench:
         self.sides = root / "base", root / "head"
         for side in self.sides:
             (side / "sites" / "pod-network").mkdir(parents=True)
-            shutil.copytree(ROOT / "sites" / "certificates", side / "sites" / "certificates")
+            shutil.copytree(FLEET / "sites" / "certificates", side / "sites" / "certificates")
             shutil.copytree(ROOT / "schemas" / "catalogue", side / "schemas" / "catalogue")
             subprocess.run(["git", "init", "-q", side], check=True)
             subprocess.run(["git", "-C", side, "add", "-A"], check=True)

@@ -17,7 +17,7 @@ import yaml
 
 from schemas.load import Loaded, load_site
 from schemas.reading.host_list import COLUMNS
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 SITE = "rollout-1"
 NETWORK = "pod-network/flannel.yaml"
@@ -89,7 +89,7 @@ class State:
         """Write the files below ``root``/sites, as they lie in a repository."""
         sites = root / "sites"
         (sites / NETWORK).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / "sites" / NETWORK, sites / NETWORK)
+        shutil.copyfile(FLEET / "sites" / NETWORK, sites / NETWORK)
         text = yaml.safe_dump(dict(self.site), sort_keys=False)
         (sites / f"{SITE}.yaml").write_text(text, encoding="utf-8")
         with (sites / f"{SITE}.hosts.csv").open("w", encoding="utf-8", newline="") as file:

@@ -12,13 +12,13 @@ from schemas.model.codes import Code
 from schemas.model.problem import number_of
 from schemas.reading.host_list import COLUMNS, MAX_HOSTS, Host, HostList, cell_column, read_hosts
 from schemas.reading.table_text import MAX_BYTES
-from tests.kit.repository import ROOT
+from tests.kit.repository import FLEET
 
 HEADER = ",".join(COLUMNS)
 GOOD = Host(
     "nara-1-a-001", "v100", "a", "a-01", "10.56.0.11", "52:54:00:12:00:01", "10.48.0.11", "EX1", 2
 )
-LISTS = sorted((ROOT / "sites").glob("*.hosts.csv"), key=lambda path: path.name)
+LISTS = sorted((FLEET / "sites").glob("*.hosts.csv"), key=lambda path: path.name)
 _modest = settings(max_examples=60, database=None, suppress_health_check=[HealthCheck.too_slow])
 
 

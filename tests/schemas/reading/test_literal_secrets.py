@@ -19,7 +19,7 @@ from schemas.model.site_file import SiteFile
 from schemas.reading.literal_secrets import REFERENCES, in_manifests, in_text
 from schemas.reading.site_files import MAX_BYTES
 from tests.kit import secret_samples as samples
-from tests.kit.repository import ROOT, WRITTEN_OUT, copy_sites
+from tests.kit.repository import ROOT, WRITTEN_OUT, copy_sites, with_examples
 from tests.kit.secrets_canary import canary
 from tests.preview.test_verdicts import leaves
 
@@ -151,7 +151,16 @@ def test_no_problem_shows_a_key_whoever_words_it() -> None:
 # --- files ----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("folder", ["sites", "schemas/catalogue", "tests/golden", "docs"])
+@pytest.mark.parametrize(
+    "folder",
+    [
+        pytest.param("sites", marks=with_examples),
+        "schemas/catalogue",
+        "tests/fleet",
+        "tests/golden",
+        "docs",
+    ],
+)
 def test_nothing_of_ours_looks_like_a_key(folder: str) -> None:
     paths = [path for path in (ROOT / folder).rglob("*") if path.is_file()]
     texts = {path: path.read_bytes().decode("utf-8", "replace") for path in paths}
