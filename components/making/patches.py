@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
 from pathlib import Path as FilePath
+from posixpath import normpath
 from typing import Any, NamedTuple
 
 from components.making.json_patch import PatchError, Selected, apply_operation, tokens
@@ -97,7 +98,7 @@ def _apply(
             message = f"{operation.path} of {manifest.title} is not for a patch: {row['why']}"
             return PatchFault(at, Code.PATCH_REFUSED, message, row["instead"])
         body = after
-    if body == manifest.body:
+    if _same(body, manifest.body):
         fix = "remove the patch; the object is that way without it"
         message = f"it changes nothing of {manifest.title}"
         return PatchFault(place, Code.PATCH_UNUSED, message, fix)
@@ -119,8 +120,8 @@ def _refusal(
         starts = [tokens(each) for each in row.get("only", ())]
         if "only" in row and all(each != steps[: len(each)] for each in starts):
             return row
-        pairs = ([*_at(side, tokens(each))] for each in row.get("paths", ()) for side in change)
-        if any(one != other for one, other in zip(pairs, pairs, strict=True)):
+        kept = [f"{a}{b}" for a in row.get("templates", [""]) for b in row.get("paths", ())]
+        if any(not _same(*([*_at(side, tokens(each))] for side in change)) for each in kept):
             return row
     if [*_own(before)] != [*_own(after)]:
         why = "rules, selectors and guards of Foresite know objects by it"
@@ -132,6 +133,11 @@ def _refusal(
     if any([*_at(before, each)] != [*_at(after, each)] for each in ignored):
         return {"why": "a controller owns the field", "instead": "leave it out"}
     return None
+
+
+def _same(one: Any, other: Any) -> bool:
+    """True if two values are the same to an API server, to which 1 is not true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _not_in_name(body: Json, manifest: Manifest) -> list[Any]:
@@ -157,12 +163,18 @@ def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
         items = [*enumerate(value)]
     for key, item in items:
         if isinstance(token, Selected):
-            fits = isinstance(item, dict) and fnmatchcase(str(item.get(token.field)), token.value)
+            fits = isinstance(item, dict) and fnmatchcase(_selected(item, token), token.value)
         else:
             fits = fnmatchcase(str(key), token)
         if fits:
             where = key if isinstance(value, dict) else ""
             yield from ((where, each) for each in _at(item, rest))
+
+
+def _selected(item: dict[str, Any], token: Selected) -> str:
+    """The text of an item's field; a path as programs open it, to which ``/a//b`` is ``/a/b``."""
+    text = str(item.get(token.field))
+    return f"/{normpath(text).lstrip('/')}" if token.field == "path" else text
 
 
 def _own(value: Any) -> Iterator[str]:

@@ -7,13 +7,18 @@ import json
 from collections.abc import Iterator
 from posixpath import normpath
 
+from pydantic import JsonValue
+
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
+from schemas.model.patches import PatchOperation
 from schemas.reading.paths import leaves
 from schemas.rules.finding import Finding
 from schemas.rules.host_settings import MARKS, file_owner
 from schemas.rules.texts import say
 
+_TEXTS = {"labels", "matchLabels", "annotations", "nodeSelector"}
+"""Maps of texts: an API server refuses a number there, and so the whole object."""
 LONGEST = 20_000
 """Characters of a value as JSON; longer texts are files (host_settings.files)."""
 
@@ -30,6 +35,8 @@ def patches(site: Site) -> Iterator[Finding]:
             if size > LONGEST:
                 yield say("patch-value-long", (*at, "value"), size, LONGEST)
             last = operation.path.rpartition("/")[2]
+            for name, value in _other_than_texts(operation):
+                yield say("patch-text", (*at, "value"), name, json.dumps(value))
             texts = [each for each in leaves(operation.value, (last,)) if isinstance(each[1], str)]
             for name in [name for _, text in texts for name in secret_names(text)][:1]:
                 yield say("patch-secret", (*at, "value"), name)
@@ -42,3 +49,13 @@ def patches(site: Site) -> Iterator[Finding]:
             owned = [(text, file_owner(f"/{normpath(text).lstrip('/')}")) for text in paths]
             for path, owner in [each for each in owned if each[1]][:1]:
                 yield say("patch-file", (*at, "value"), path, owner)
+
+
+def _other_than_texts(operation: PatchOperation) -> Iterator[tuple[str, JsonValue]]:
+    """The keys of labels and other maps of texts that an operation sets to something else."""
+    if operation.op == "remove":
+        return
+    *above, last = operation.path.split("/")
+    for path, value in leaves(operation.value, (*above, last)):
+        if path[-2] in _TEXTS and not isinstance(value, str):
+            yield str(path[-1]).replace("~1", "/"), value

@@ -224,6 +224,32 @@ REFUSED: list[tuple[str, str, dict[str, Any]]] = [
         )
     ),
     ("pod-network", "ConfigMap*", {"op": "remove", "path": "/data"}),
+    *(
+        (component, name, {"op": "add", "path": f"/spec/template/spec/{field}", "value": value})
+        for component, name, field, value in (
+            ("accelerators", "DaemonSet/*", "priority", 1),
+            ("accelerators", "DaemonSet/*", "priorityClassName", "other"),
+            ("accelerators", "DaemonSet/*", "nodeSelector", {"a": "b"}),
+            ("remediation", "DaemonSet/*", "terminationGracePeriodSeconds", 900),
+            ("remediation", "Deployment/*", "topologySpreadConstraints", []),
+            ("remediation", "Deployment/*", "hostNetwork", True),
+        )
+    ),
+    (
+        "machines",
+        "Namespace",
+        {"op": "add", "path": "/metadata/labels/pod-security.kubernetes.io~1enforce", "value": "x"},
+    ),
+    ("machines", "Namespace", {"op": "add", "path": "/spec", "value": {"finalizers": []}}),
+    (
+        "machines",
+        TEMPLATE,
+        {
+            "op": "add",
+            "path": f"{FILES}/-",
+            "value": {"path": "/etc//kubernetes/./x.yaml", "content": "a"},
+        },
+    ),
 ]
 
 
@@ -288,6 +314,15 @@ def test_a_patch_that_takes_a_spec_away_is_judged_and_raises_nothing() -> None:
     site = patched({"op": "remove", "path": "/spec"}, component=component, object=name)
     assert patch_faults(site) == []
     assert "spec" not in objects_by_name(site)[component, name].body
+
+
+def test_what_equals_in_python_is_another_value() -> None:
+    """1 is not true: it changes the object, and its schema refuses it."""
+    patch = {"component": "remediation", "object": "Deployment/turns"}
+    path = "/spec/template/spec/automountServiceAccountToken"
+    (same,) = patch_faults(with_patches({**patch, "operations": [_replace(path, True)]}))
+    assert same.code is Code.PATCH_UNUSED
+    assert patch_faults(with_patches({**patch, "operations": [_replace(path, 1)]})) == []
 
 
 def test_the_same_value_under_another_key_is_a_change() -> None:
