@@ -30,6 +30,8 @@ _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _FILES = {name: re.compile(each, re.DOTALL) for name, each in _TABLE["patterns"].items()}
 _LOCAL = ("path", "directory", "editable", "virtual")
 """Keys of a source that is a folder or a file, in pyproject.toml or uv.lock."""
+_GIT_LINK = b"120000 "
+"""The mode of a symbolic link in a tree of Git."""
 _HOST = re.compile(r"https?://[^/\"]*")
 
 
@@ -95,7 +97,7 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
 
 def _local_sources(side: Snapshot) -> Iterator[str]:
     """The folders of the repository that libraries are installed from, each with a slash: all in
-    them is theirs, also texts, tables and what lies in sites/."""
+    them is theirs, also texts, tables and what lies in sites/. Of a link it is the empty text."""
     for name, place in ((FILE, ("tool", "uv", "sources")), (FILES[1], ("package",))):
         try:
             found: Any = tomllib.loads(lock_file(side, name).decode())  # type: ignore[union-attr]
@@ -107,7 +109,20 @@ def _local_sources(side: Snapshot) -> Iterator[str]:
         except (ValueError, AttributeError, LookupError, TypeError, RecursionError):
             continue
         normal = {posixpath.normpath(each) for each in paths if isinstance(each, str)}
-        yield from (f"{each}/" for each in sorted(normal - {"."}))
+        yield from (_prefix(side, each) for each in sorted(normal - {"."}))
+
+
+def _prefix(side: Snapshot, path: str) -> str:
+    """What the names of a folder's files begin with. Those behind a link may have any name."""
+    parts = [] if path.startswith(("/", "..")) else path.split("/")
+    above = ["/".join(parts[: count + 1]) for count in range(len(parts))]
+    if side.commit is None or not above:
+        linked = any((side.root / each).is_symlink() for each in above)
+    else:
+        names = (f"./{each}" for each in above)
+        found = git(side.root, "ls-tree", side.commit, *names, fine=(0, 128))
+        linked = any(line.startswith(_GIT_LINK) for line in found.splitlines())
+    return "" if linked else f"{path}/"
 
 
 def _runs_foresite(side: Snapshot) -> bool:

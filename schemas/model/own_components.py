@@ -42,13 +42,21 @@ def find_installed() -> dict[str, Installed]:
         fault = f"entry points of a package cannot be read: {describe(error)}"
         return {"?": Installed("?", None, fault, "correct its entry_points.txt, or remove it")}
     for point in points:
-        name, package = point.name, f"{point.dist.name} {point.dist.version}" if point.dist else ""
+        name, package = point.name, _package(point)
         if name in found:
             both = f"{found[name].package} and {package}"
             found[name] = Installed(both, None, "two packages bring it", "remove one of the two")
         else:
             found[name] = _load(point, package)
     return found
+
+
+def _package(point: EntryPoint) -> str:
+    """The name and version of a package, which one without METADATA does not have."""
+    found = point.dist
+    if found is None or None in (found.name, found.version):
+        return "a package without METADATA"
+    return f"{found.name} {found.version}"
 
 
 def _load(point: EntryPoint, package: str) -> Installed:

@@ -1,9 +1,12 @@
 """What counts as code: files of packages that the repository itself installs."""
 
+from pathlib import Path
+
 import pytest
 
 from preview.states import lock
-from preview.states.snapshot import Snapshot
+from preview.states.snapshot import Snapshot, at, work_tree
+from tests.kit.preview_repository import Repository
 
 PROJECT = """[project]
 name = "sites"
@@ -30,6 +33,7 @@ def _changes(
 
     monkeypatch.setattr(lock, "lock_file", lock_file)
     monkeypatch.setattr(lock, "_runs_foresite", lambda _: True)
+    monkeypatch.setattr(lock, "_prefix", lambda _, path: f"{path}/")
     return lock.program_changes(*sides, changed)
 
 
@@ -57,6 +61,27 @@ def test_each_file_of_a_package_in_the_repository_is_code(
 ) -> None:
     both = _texts(folder, kind), _texts(folder, kind)
     assert _changes(monkeypatch, both, file, "sites/a.yaml", "rack.csv") == [file]
+
+
+@pytest.mark.parametrize("folder", ["acme", "linked/acme"])
+def test_files_behind_a_link_may_be_of_the_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str
+) -> None:
+    monkeypatch.setattr(lock, "_runs_foresite", lambda _: True)
+    repository = Repository(tmp_path)
+    for name, text in _texts(folder).items():
+        repository.write(name, text)
+    repository.write("libs/acme/pools.csv", "a\n")
+    link, target = ("acme", "libs/acme") if folder == "acme" else ("linked", "libs")
+    (tmp_path / link).symlink_to(target)
+    before = at(tmp_path, repository.commit("a package"))
+    repository.write("libs/acme/pools.csv", "b\n")
+    for after in (work_tree(tmp_path), at(tmp_path, repository.commit("another"))):
+        changed = ["libs/acme/pools.csv"]
+        assert lock.program_changes(before, after, changed) == changed
+    (tmp_path / link).unlink()
+    after = work_tree(tmp_path)
+    assert lock.program_changes(after, after, changed) == []
 
 
 def test_another_group_of_libraries_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -258,7 +258,8 @@ def test_two_packages_with_one_name_are_both_refused(monkeypatch: pytest.MonkeyP
 def test_a_package_that_cannot_be_loaded_fails_no_other_command(tmp_path: Path, text: str) -> None:
     package = tmp_path / "broken-1.dist-info"
     package.mkdir()
-    (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    if text:
+        (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
     line = "broken = broken_pools:C" if text else "no entry point"
     (package / "entry_points.txt").write_text(f"[foresite.components]\n{line}\n")
     (tmp_path / "broken_pools.py").write_text(text)
