@@ -13,8 +13,9 @@ from components.making.dump import dump
 from components.making.manifest import Manifest
 from components.making.patches import patches_of
 from components.trace import Carriers, carriers
-from foresite.command import FOUND, OK, UsageError, count, repository, show, show_text
+from foresite.command import FOUND, OK, UsageError, count, repository, show, show_text, version
 from foresite.commands.check import show_problems
+from preview.states.lock import lock_problems
 from schemas.kubernetes.masking import shorten
 from schemas.load import load_site
 from schemas.model.patches import Patch
@@ -37,8 +38,9 @@ def run(options: argparse.Namespace) -> int:
     """Explain one path of one site; the site must be free of problems."""
     root = repository(options)
     loaded = load_site(root, options.site)
-    if loaded.site is None or loaded.document is None:
-        show_problems(options.format, {loaded.name: loaded}, list(loaded.problems))
+    locked = lock_problems(root, version())
+    if locked or loaded.site is None or loaded.document is None:
+        show_problems(options.format, {loaded.name: loaded}, [*locked, *loaded.problems])
         return FOUND
     hosts = (root / "sites" / f"{options.site}.hosts.csv").read_text(encoding="utf-8")
     find = partial(resolve, loaded.site, loaded.document, hosts, catalogue=catalogue_of(root))

@@ -14,9 +14,10 @@ from components.training.examples import documents
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
-from foresite.command import FAILED, FOUND, OK, repository, say, show, show_text
+from foresite.command import FAILED, FOUND, OK, repository, say, show, show_text, version
 from foresite.commands.check import show_problems
 from schemas.facts.site import Site
+from preview.states.lock import lock_problems
 from schemas.kubernetes.masking import shorten
 from schemas.load import load_site
 from schemas.model.scheduling import DEFAULT_SCHEDULER
@@ -31,10 +32,10 @@ _NEEDED = {
 
 def run(options: argparse.Namespace) -> int:
     """Print a job of one site, or why there is none; the site must be free of problems."""
-    loaded = load_site(repository(options), options.site)
-    form = options.format
-    if loaded.site is None:
-        show_problems(form, {loaded.name: loaded}, list(loaded.problems))
+    root, form = repository(options), options.format
+    loaded, locked = load_site(root, options.site), lock_problems(root, version())
+    if locked or loaded.site is None:
+        show_problems(form, {loaded.name: loaded}, [*locked, *loaded.problems])
         return FOUND
     if loaded.site.file.decommission is not None:
         refused = [Refusal("SITE", f"{loaded.site.name} is decommissioned", "choose another site")]

@@ -328,7 +328,8 @@ def test_another_version_than_the_locked_one_checks_applies_and_renders_nothing(
         file.symlink_to("/etc/passwd")
     else:
         file.write_bytes(b"[project]\n" + (text.encode() if isinstance(text, str) else text))
-    for command in (["check", "lab-1"], ["render", "lab-1"], ["up", "lab-1"]):
+    explain, job = ["explain", "lab-1", "site"], ["job", "lab-1"]
+    for command in (["check", "lab-1"], ["render", "lab-1"], ["up", "lab-1"], explain, job):
         assert run(made, *command) == FOUND, command
         out, err = capsys.readouterr()
         assert said in out + err
