@@ -131,7 +131,7 @@ def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str,
         before = {name: made(out / "before") for name, made in rivals.items()}
         change.do(root, middle)
         after = {name: made(out / "after") for name, made in rivals.items()}
-        command = [sys.executable, "-m", "foresite", "--root", root, "preview"]
+        command: list[str | Path] = [sys.executable, "-m", "foresite", "--root", root, "preview"]
         jobs = [Run(FORESITE, "", [command], [out / "preview.out"])]
         jobs += [_both(name, before[name], after[name], out) for name in rivals]
         times = {job.tool: Times() for job in jobs}

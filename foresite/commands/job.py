@@ -16,8 +16,8 @@ from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
 from foresite.command import FAILED, FOUND, OK, repository, say, show, show_text, version
 from foresite.commands.check import show_problems
-from schemas.facts.site import Site
 from preview.states.lock import lock_problems
+from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import load_site
 from schemas.model.scheduling import DEFAULT_SCHEDULER
