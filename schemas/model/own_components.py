@@ -52,11 +52,13 @@ def find_installed() -> dict[str, Installed]:
 
 
 def _package(point: EntryPoint) -> str:
-    """The name and version of a package, which one without METADATA does not have."""
-    found = point.dist
-    if found is None or None in (found.name, found.version):
-        return "a package without METADATA"
-    return f"{found.name} {found.version}"
+    """The name and version of a package, which one without METADATA that can be read lacks."""
+    nameless, found = "a package without METADATA", point.dist
+    try:
+        named = found is not None and None not in (found.name, found.version)
+        return f"{found.name} {found.version}" if found and named else nameless
+    except Exception:  # noqa: BLE001  whatever a package's METADATA holds
+        return nameless
 
 
 def _load(point: EntryPoint, package: str) -> Installed:

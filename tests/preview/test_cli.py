@@ -181,14 +181,15 @@ def test_a_change_of_the_code_is_unknown_unless_each_side_is_made_by_its_own(
 ) -> None:
     with_code(repository)
     base = repository.git("rev-parse", "HEAD")
-    file = "components/machines/workers.py"
+    script, file = "components/machines/apply.sh", "components/machines/workers.py"
+    repository.write(script, repository.text(script) + "# the end\n")
     repository.replace(
         file, "NODE_DELETION_TIMEOUT_SECONDS = 600", "NODE_DELETION_TIMEOUT_SECONDS = 900"
     )
     repository.commit("a longer timeout")
     ends = ("--base", base, "--head", "HEAD")
     one = document(repository, capsys, *ends)
-    assert (one["code_changed"], one["impact"], one["sites"]) == ([file], "unknown", [])
+    assert (one["code_changed"], one["impact"], one["sites"]) == ([script, file], "unknown", [])
     assert run(repository, *ends, "--fail-on", "unknown") == 1
     each = document(repository, capsys, *ends, "--code", "each")
     assert (each["code_changed"], each["impact"]) == ([], "none")

@@ -254,12 +254,12 @@ def test_two_packages_with_one_name_are_both_refused(monkeypatch: pytest.MonkeyP
     assert found.component is None and found.package == "one 1 and two 1"
 
 
-@pytest.mark.parametrize("text", ["class B(BaseException): pass\nraise B('no')", ""])
+@pytest.mark.parametrize("text", ["class B(BaseException): pass\nraise B('no')", "C = 1", ""])
 def test_a_package_that_cannot_be_loaded_fails_no_other_command(tmp_path: Path, text: str) -> None:
     package = tmp_path / "broken-1.dist-info"
     package.mkdir()
-    if text:
-        (package / "METADATA").write_text("Metadata-Version: 2.1\nName: broken\nVersion: 1\n")
+    data = b"Name: \xff\n" if text == "C = 1" else b"Metadata-Version: 2.1\nName: b\nVersion: 1\n"
+    (package / "METADATA").write_bytes(data)
     line = "broken = broken_pools:C" if text else "no entry point"
     (package / "entry_points.txt").write_text(f"[foresite.components]\n{line}\n")
     (tmp_path / "broken_pools.py").write_text(text)
