@@ -6,6 +6,7 @@ Sources: components/monitoring, components/schedulers and components/teams, whos
 each deletion does.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from components.effects import kinds
@@ -18,6 +19,7 @@ _ALERTS = "PrometheusRule.monitoring.coreos.com"
 _ROUTES = "AlertmanagerConfig.monitoring.coreos.com"
 _QUEUES = ("LocalQueue.kueue.x-k8s.io", "Queue.scheduling.volcano.sh")
 _FIRMWARE = ("HostFirmwareSettings.metal3.io", "HostFirmwareComponents.metal3.io")
+_POLICY = "HostUpdatePolicy.metal3.io"
 _LIMITS = {
     "ClusterQueue.kueue.x-k8s.io": {"nominalQuota", "borrowingLimit"},
     "ClusterThrottle.schedule.k8s.everpeace.github.com": {"threshold"},
@@ -37,7 +39,7 @@ def services(site: SiteChange) -> Iterator[Consequence]:
         return
     applied = all(side.fleet.context is not None for side in site.sides)
     for clause, line in (
-        *_alerts(site.before, site.after), *_waiting(site), *_limits(site), *_prepared(site)
+        *_alerts(site.before, site.after), *_waiting(site), *_limits(site), *_prepared(site), *_flashed(site),
     ):  # fmt: skip
         yield Consequence(clause, line, applied)
 
@@ -102,7 +104,8 @@ def _prepared(site: SiteChange) -> Iterator[tuple[str, str]]:
         each.one.key[3]
         for each in site.changes.values()
         if (each.after is not None and each.group_kind in _FIRMWARE)
-        or any(field.path[:2] == ("spec", "raid") for field in each.fields)
+        # Volumes that are no longer spoken of stay (pkg/provisioner/ironic/raid.go).
+        or any(f.path[:2] == ("spec", "raid") and f.after is not ABSENT for f in each.fields)
     }
     free: dict[str, int] = {}
     for group in site.before.fleet.groups if site.before and names else ():
@@ -115,6 +118,21 @@ def _prepared(site: SiteChange) -> Iterator[tuple[str, str]]:
         clause = f"{those} power-cycled and prepared now"
         said = "RAID takes 5 to 20 minutes, firmware longer, and no Machine gets such a host"
         yield clause, f"{clause}: {', '.join(free)}; {said}; Git does not say which"
+
+
+def _flashed(site: SiteChange) -> Iterator[tuple[str, str]]:
+    """Firmware that the next reboot through the BMC flashes, a repair's too (BMO v0.13.2,
+    baremetalhost_controller.go, doServiceIfNeeded)."""
+    changed = {each.one.key[3] for each in site.changes.values()
+               if each.after and each.group_kind in (*_FIRMWARE, _POLICY)}  # fmt: skip
+    there = site.side.objects.values()
+    policies = {each.key[3] for each in there if each.group_kind == _POLICY}
+    pools = Counter(site.side.fleet.group_of_host[host].pool for host in changed & policies)
+    if pools:
+        count = pools.total()
+        clause = f"{count} host{'s flash' if count > 1 else ' flashes'} firmware at the next reboot"
+        why = "nothing reboots for it; a repair of a fault does, and takes firmware.minutes longer"
+        yield clause, f"{clause} through the BMC: {', '.join(sorted(pools))}; {why}"
 
 
 def _falls(field: FieldChange, steps: set[str]) -> bool:
