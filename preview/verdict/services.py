@@ -7,27 +7,17 @@ each deletion does.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from components.effects import kinds
 from components.effects.vocabulary import ABSENT, FieldChange, Side, SiteChange
 from components.object_cache.effects.consequences import Consequence
 from preview.verdict import decommission
 from schemas.kubernetes.quantities import quantity
+from schemas.kubernetes.tables import read_table
 
-_ALERTS = "PrometheusRule.monitoring.coreos.com"
-_ROUTES = "AlertmanagerConfig.monitoring.coreos.com"
-_QUEUES = ("LocalQueue.kueue.x-k8s.io", "Queue.scheduling.volcano.sh")
-_FIRMWARE = ("HostFirmwareSettings.metal3.io", "HostFirmwareComponents.metal3.io")
-_POLICY = "HostUpdatePolicy.metal3.io"
-_LIMITS = {
-    "ClusterQueue.kueue.x-k8s.io": {"nominalQuota", "borrowingLimit"},
-    "ClusterThrottle.schedule.k8s.everpeace.github.com": {"threshold"},
-    "Cohort.kueue.x-k8s.io": {"nominalQuota"},
-    "Queue.scheduling.volcano.sh": {"capability", "deserved"},
-    "ResourceQuota": {"hard"},
-}
-"""Kinds that hold teams to a limit, and the steps of a path that lead to the number."""
+_KINDS = read_table(__file__)
+_ALERTS, _POLICY, _FIRMWARE = _KINDS["alerts"], _KINDS["policy"], _KINDS["firmware"]
 
 
 def services(site: SiteChange) -> Iterator[Consequence]:
@@ -47,7 +37,7 @@ def services(site: SiteChange) -> Iterator[Consequence]:
 def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
     for kind, clause, why in (
         (_ALERTS, "all alerts end", "no PrometheusRule of the site is left"),
-        (_ROUTES, "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
+        (_KINDS["routes"], "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
     ):
         was, now = (
             sum(each.group_kind == kind for each in side.objects.values())
@@ -74,7 +64,7 @@ def _waiting(site: SiteChange) -> Iterator[tuple[str, str]]:
         for each in gone
         if each.component == "schedulers" and each.group_kind == kinds.DEPLOYMENT
     ]
-    queues = [each.one.key[3] for each in gone if each.group_kind in _QUEUES]
+    queues = [each.one.key[3] for each in gone if each.group_kind in _KINDS["queues"]]
     for what, names in (("scheduler", schedulers), ("queue", queues)):
         if names:
             those = f"{len(names)} {what}{'s' * (len(names) > 1)}"
@@ -86,7 +76,7 @@ def _limits(site: SiteChange) -> Iterator[tuple[str, str]]:
     lower = [
         each.one.key[3]
         for each in site.changes.values()
-        if any(_falls(field, _LIMITS.get(each.group_kind, set())) for field in each.fields)
+        if any(_falls(field, _KINDS["limits"].get(each.group_kind, ())) for field in each.fields)
     ]
     if lower:
         one = len(lower) == 1
@@ -135,9 +125,9 @@ def _flashed(site: SiteChange) -> Iterator[tuple[str, str]]:
         yield clause, f"{clause} through the BMC: {', '.join(sorted(pools))}; {why}"
 
 
-def _falls(field: FieldChange, steps: set[str]) -> bool:
+def _falls(field: FieldChange, steps: Collection[str]) -> bool:
     """True if a number of a limit is lower than before, or is there now where none was."""
-    if steps.isdisjoint(map(str, field.path)):
+    if not any(step in steps for step in field.path):
         return False
     before, after = (quantity(side) for side in (field.before, field.after))
     return after is not None and (field.before is ABSENT or (before or 0) > after)
