@@ -17,7 +17,8 @@ from schemas.kubernetes.quantities import quantity
 from schemas.kubernetes.tables import read_table
 
 _KINDS = read_table(__file__)
-_ALERTS, _POLICY, _FIRMWARE = _KINDS["alerts"], _KINDS["policy"], _KINDS["firmware"]
+_ALERTS, _ROUTES = _KINDS["alerts"], _KINDS["routes"]
+_POLICY, _FIRMWARE = _KINDS["policy"], _KINDS["firmware"]
 
 
 def services(site: SiteChange) -> Iterator[Consequence]:
@@ -29,7 +30,8 @@ def services(site: SiteChange) -> Iterator[Consequence]:
         return
     applied = all(side.fleet.context is not None for side in site.sides)
     for clause, line in (
-        *_alerts(site.before, site.after), *_waiting(site), *_limits(site), *_prepared(site), *_flashed(site),
+        *_alerts(site.before, site.after), *_waiting(site), *_limits(site),
+        *_prepared(site), *_flashed(site),
     ):  # fmt: skip
         yield Consequence(clause, line, applied)
 
@@ -37,7 +39,7 @@ def services(site: SiteChange) -> Iterator[Consequence]:
 def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
     for kind, clause, why in (
         (_ALERTS, "all alerts end", "no PrometheusRule of the site is left"),
-        (_KINDS["routes"], "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
+        (_ROUTES, "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
     ):
         was, now = (
             sum(each.group_kind == kind for each in side.objects.values())

@@ -57,10 +57,11 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
             yield at, "raid-without-controller"
         if each.disks not in (None, disks):
             yield at, "raid-disks-differ", disks, each
+        mirror = each.level == "1" and not named
         if disks < least:
             yield at, "raid-disks-too-few", each, least
-        elif (each.level == "1" and disks > least and not named) or ("+" in each.level and disks % 2):
-            yield at, "raid-disks-unfit", each, "2 disks" if each.level == "1" else "an even number"
+        elif (disks > least) if mirror else ("+" in each.level and disks % 2):
+            yield at, "raid-disks-unfit", each, "2 disks" if mirror else "an even number"
         if each.size_gib is None and not named:
             yield at, "raid-without-size"
         if any(given[x] > 1 for x in (each.name, *(named or ())) if x):

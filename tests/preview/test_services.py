@@ -89,12 +89,12 @@ def test_spare_hosts_are_prepared_now_and_others_when_they_are_installed(
 
 
 def test_pending_firmware_is_told_with_the_reboot_that_flashes_it(repository: Repository) -> None:
-    disks, name = "reimage_minutes: 35\n    data_disks: {count: 2}\n", "settings: {WorkloadProfile: HPC}"
-    text = repository.text(HARDWARE)
-    firmware = f"{disks}    firmware: {{apply: reboot, minutes: 5, {name}}}\n    raid: []\n"
-    repository.write(HARDWARE, text.replace(disks, firmware))
+    disks, text = "reimage_minutes: 35\n    data_disks: {count: 2}\n", repository.text(HARDWARE)
+    firmware = f"{disks}    firmware: {{apply: reboot, minutes: 5, settings: {{A: Low}}}}\n"
+    before = text.replace(disks, f"{firmware}    raid: []\n")
+    repository.write(HARDWARE, before)
     repository.commit("firmware")
-    repository.write(HARDWARE, text.replace(disks, firmware.replace("HPC", "Low").partition("    raid")[0]))
+    repository.write(HARDWARE, text.replace(disks, firmware.replace("Low", "High")))
     said, site = judged(repository)
     clauses = [each.clause for each in site.services]
     assert clauses == [
@@ -102,7 +102,7 @@ def test_pending_firmware_is_told_with_the_reboot_that_flashes_it(repository: Re
         "40 hosts flash firmware at the next reboot",
     ]
     assert "othing happens" not in said.partition(";")[0]
-    repository.write(HARDWARE, text.replace(disks, firmware.partition("    raid")[0]))
+    repository.write(HARDWARE, text.replace(disks, firmware))
     assert not judged(repository)[1].services  # the volumes stay
 
 

@@ -27,7 +27,8 @@ def _applied(judge: Judge, site: SiteChange, change: ObjectChange, field: Field)
         if settings is None or each.impact is not Impact.POD_RESTART:
             yield each
             continue
-        impact, why = Impact.IN_PLACE, TOLD.say("applied", words="; ".join(_words(settings) or [TOLD.say("nothing")]))
+        words = _words(settings) or [TOLD.say("nothing")]
+        impact, why = Impact.IN_PLACE, TOLD.say("applied", words="; ".join(words))
         if _fewer_pods(settings):
             impact, why = Impact.UNKNOWN, f"{why}; {TOLD.say('fewer')}"
         yield each._replace(impact=impact, why=why, source=_SOURCE)
