@@ -222,8 +222,12 @@ ROWS = (
     Row("a setting that Cilium's agents read at their start",
         (swap(_FILE, 'debug: "false"', 'debug: "true"'),),
         {"lab-1": Expected(says=("running agents do not read it again",))}, _CILIUM, _brought()),
+    Row("what Cilium lets through where no policy is",
+        (swap(_FILE, 'debug: "false"', 'debug: "false", enable-policy: always'),),
+        {"lab-1": Expected(_UNKNOWN)}, f"{_CILIUM}; always refuses what no policy allows",
+        _brought()),
     Row("the mode in which Cilium gives addresses",
-        (swap(_FILE, "ipam: kubernetes", "ipam: cluster-pool"),
+        (swap(_FILE, "ipam: kubernetes", "ipam: cluster-pool, cluster-pool-ipv4-cidr: 10.64.0.0/12"),
          swap(_FILE, 'debug: "false"', 'debug: "true"')),
         {"lab-1": Expected(_UNKNOWN)}, f"{_CILIUM}; its mode is never changed", _brought()),
     Row(
