@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from preview.regions import RegionChange
 from preview.states.fleet import differing, region_of, site_of
 from preview.states.snapshot import Snapshot
+from schemas.reading.regions import FLEET
 
 
 def changed_regions(before: Snapshot, after: Snapshot) -> frozenset[str]:
@@ -27,7 +28,9 @@ def region_changes(
 
 
 def _naming(sides: Iterable[Snapshot], region: str, names: set[str]) -> set[str]:
-    """Sites that name a region, found by the line that does so as it is usually written."""
+    """Sites that name a region, or all of the fleet, found by the line that does so as it is usually written."""
+    if region == FLEET:
+        return names
     line = rf"^region:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
     files = (
         side.read({f"sites/{name}.yaml" for name in names} & side.files.keys()) for side in sides

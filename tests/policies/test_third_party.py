@@ -241,7 +241,11 @@ def test_roles_and_limits_of_others_are_told() -> None:
     role = {"apiVersion": "v1", "kind": "ClusterRole", "metadata": {"name": "repair"}}
     team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}}
     mine = {"apiVersion": "v1", "kind": "ClusterRole", "metadata": {"name": "mine"}}
-    there = [labelled(role, "remediation"), labelled(team, "teams"), labelled(mine, "extra-network")]
+    there = [
+        labelled(role, "remediation"),
+        labelled(team, "teams"),
+        labelled(mine, "extra-network"),
+    ]
     binding = {**role, "kind": "ClusterRoleBinding", "roleRef": {"kind": "ClusterRole"}}
     policy = {**mine, "kind": "NetworkPolicy", "spec": {"ingress": [{}]}}
     for body, rule in (
