@@ -17,6 +17,20 @@ from schemas.kubernetes.pod_security import ENFORCE
 TEAMS = "teams"
 """The component that makes the namespaces of teams, and their limits."""
 LIMITS = frozenset({"LimitRange", "NetworkPolicy", "ResourceQuota"})
+_CHANGES = "it changes or refuses objects of Kubernetes, Foresite's too"
+BETWEEN = {
+    **dict.fromkeys(POLICIES, ("spec", _CHANGES)),
+    **{
+        f"{kind}Binding": ("spec", "it says which objects a policy changes or refuses")
+        for kind in POLICIES
+    },
+    "APIService": ("spec.service", "while its server is away, no namespace can be deleted"),
+    "CustomResourceDefinition": (
+        "spec.conversion.webhook",
+        "while its server is away, no object of the kind can be read or written",
+    ),
+}
+"""What stands between writers and the API server, by kind: the field, and what it does."""
 DELETING = frozenset({"delete", "deletecollection"})
 
 
@@ -80,29 +94,19 @@ def _component(each: Object) -> str:
 def _admission_of_others(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
-            if any(_of_kubernetes(rule) for _, rule in items(hook, "rules")):
-                message = "it changes or refuses objects of Kubernetes, Foresite's too"
-                yield Found(f"{place}webhooks[{index}].rules", message)
-    for place, body in bodies(each, POLICIES):
-        rules = items(mapping(body, "spec", "matchConstraints"), "resourceRules")
-        if not rules or any(_of_kubernetes(rule) for _, rule in rules):
-            message = "it changes or refuses objects of Kubernetes, Foresite's too"
-            yield Found(f"{place}spec", message)
-    for place, body in bodies(each, {f"{kind}Binding" for kind in POLICIES}):
-        yield Found(f"{place}spec", "it says which objects a policy changes or refuses")
-    for place, body in bodies(each, ("APIService",)):
-        if mapping(body, "spec", "service"):
-            message = "while its server is away, no namespace of the cluster can be deleted"
-            yield Found(f"{place}spec", message)
-    for place, body in bodies(each, ("CustomResourceDefinition",)):
-        if mapping(body, "spec", "conversion").get("strategy") == "Webhook":
-            message = "while its server is away, no object of the kind can be read or written"
-            yield Found(f"{place}spec.conversion", message)
+            if _of_kubernetes(hook, "rules"):
+                yield Found(f"{place}webhooks[{index}].rules", _CHANGES)
+    for place, body in bodies(each, BETWEEN):
+        path, message = BETWEEN[body["kind"]]
+        part = mapping(body, *path.split("."))
+        own = body["kind"] in POLICIES
+        if part and (not own or _of_kubernetes(mapping(part, "matchConstraints"), "resourceRules")):
+            yield Found(f"{place}{path}", message)
 
 
-def _of_kubernetes(rule: Json) -> bool:
-    """True for a rule over kinds of Kubernetes, or of all groups."""
-    groups = texts(rule.get("apiGroups"))
+def _of_kubernetes(body: Json, field: str) -> bool:
+    """True if rules are over kinds of Kubernetes, or say no group."""
+    groups = [group for _, rule in items(body, field) for group in texts(rule.get("apiGroups"))]
     return not groups or any("." not in e or e.endswith((".k8s.io", "metal3.io")) for e in groups)
 
 

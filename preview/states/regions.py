@@ -28,7 +28,8 @@ def region_changes(
 
 
 def _naming(sides: Iterable[Snapshot], region: str, names: set[str]) -> set[str]:
-    """Sites that name a region, or all of the fleet, found by the line that does so as it is usually written."""
+    """Sites that name a region, found by the line that does so as it is usually written; all of the
+    fleet."""
     if region == FLEET:
         return names
     line = rf"^region:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()

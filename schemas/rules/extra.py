@@ -24,7 +24,7 @@ ENGINES = (
     "argocd.argoproj.io/hook", "config.kubernetes.io/local-config", "pulumi.com/replaceUnready",
     "kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa",
 )  # fmt: skip
-"""Annotations by which Argo CD, Flux, kustomize or Pulumi leaves an object out, or makes it anew."""
+"""Annotations by which an engine leaves an object out, or makes it anew."""
 ADDRESSES = "ipam.metal3.io"
 """The one API group of Metal3 whose objects do nothing to a host by themselves."""
 Json = dict[str, Any]

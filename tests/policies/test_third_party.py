@@ -200,7 +200,7 @@ POLICY = {"matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "resources
             "policyName": "a"}}),
         ("admission-of-others", {"kind": "APIService", "spec": {"service": {"name": "a"}}}),
         ("admission-of-others", {"kind": "CustomResourceDefinition", "spec": {
-            "conversion": {"strategy": "Webhook"}}}),
+            "conversion": {"strategy": "Webhook", "webhook": {"a": "b"}}}}),
         ("priority-of-others", {"kind": "PriorityClass", "value": 0, "globalDefault": True}),
         ("priority-of-others", {"kind": "PriorityClass", "value": 1}),
         *(("names-not-reserved", {"kind": "ClusterRole", "metadata": {"name": name}})

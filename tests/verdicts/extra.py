@@ -227,7 +227,8 @@ ROWS = (
         {"lab-1": Expected(_UNKNOWN)}, f"{_CILIUM}; always refuses what no policy allows",
         _brought()),
     Row("the mode in which Cilium gives addresses",
-        (swap(_FILE, "ipam: kubernetes", "ipam: cluster-pool, cluster-pool-ipv4-cidr: 10.64.0.0/12"),
+        (swap(_FILE, "ipam: kubernetes",
+              "ipam: cluster-pool, cluster-pool-ipv4-cidr: 10.64.0.0/12"),
          swap(_FILE, 'debug: "false"', 'debug: "true"')),
         {"lab-1": Expected(_UNKNOWN)}, f"{_CILIUM}; its mode is never changed", _brought()),
     Row(

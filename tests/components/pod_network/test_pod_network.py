@@ -184,9 +184,9 @@ def calico(network: dict[str, Any], *, kube_proxy: bool) -> list[Finding]:
 
 
 def test_cilium_may_name_urls_of_the_api_server() -> None:
-    site = with_extra(all_sites()["lab-1"], NETWORK.replace("  ipam: cluster-pool", """\
-  ipam: cluster-pool
-  k8s-api-server-urls: https://10.18.0.10:6443""").replace("KUBERNETES_SERVICE_HOST", "HOST"))  # fmt: skip
+    urls = "k8s-api-server-urls: https://10.18.0.10:6443\n  ipam: cluster-pool"
+    text = NETWORK.replace("ipam: cluster-pool", urls).replace("KUBERNETES_SERVICE_HOST", "HOST")
+    site = with_extra(all_sites()["lab-1"], text)
     cluster = site.file.cluster.model_copy(update={"kube_proxy": False})
     file = site.file.model_copy(update={"cluster": cluster})
     # Flannel, the pod network of the site, leaves Services to kube-proxy, and says nothing of it.
