@@ -47,7 +47,7 @@ def _devices_held(pod: Pod) -> Iterator[Found]:
     for each in pod.containers:
         resources = mapping(each.body, "resources")
         for name in dict.fromkeys((*mapping(resources, "requests"), *mapping(resources, "limits"))):
-            if is_extended(name):
+            if is_extended(text(name)):
                 message = f"container {each.name} keeps {name} from jobs as long as it runs"
                 yield Found(f"{each.path}.resources", message, value=name)
     for index, claim in items(pod.spec, "resourceClaims"):
@@ -67,18 +67,20 @@ def _writes_everywhere(each: Object) -> Iterator[Found]:
 
 
 def _roles_of_others(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
-    makers: dict[tuple[str, ...], str] = {}
+    makers: dict[tuple[str, ...], set[str]] = {}
     for each in objects:
         for _, body in bodies(each, ROLES):
-            makers[each.cluster, body["kind"], *_named(body)] = _component(each)
+            role = each.cluster, body["kind"], *_named(body)
+            makers.setdefault(role, set()).add(_component(each))
     for each in objects:
         for place, body in bodies(each, BINDINGS):
-            role = mapping(body, "roleRef")
-            kind, name = text(role.get("kind")), text(role.get("name"))
+            named = mapping(body, "roleRef")
+            kind, name = text(named.get("kind")), text(named.get("name"))
             space = _named(body)[0] if kind == "Role" else ""
-            maker = makers.get((each.cluster, kind, space, name), _component(each))
-            if maker != _component(each):
-                message = f"it gives away the rights of {kind} {name}, which {maker} has made"
+            found = makers.get((each.cluster, kind, space, name), set())
+            if found and _component(each) not in found:
+                whose = " and ".join(sorted(found))
+                message = f"it gives away the rights of {kind} {name}, which {whose} has made"
                 yield each, Found(f"{place}roleRef.name", message)
 
 
