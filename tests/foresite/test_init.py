@@ -1,6 +1,7 @@
 """``foresite init``: a repository of one's own that every command works in, or nothing at all."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import yaml
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK, version
 from foresite.commands import init
+from foresite.othercode import _run_locked
+from preview.states.snapshot import at, work_tree
 from tests.kit.repository import FLEET, ROOT, with_examples
 
 Make = Callable[[Path], Path]
@@ -343,16 +346,19 @@ def test_a_repository_that_locks_nothing_takes_any_version(text: str, made: Path
 
 
 UV = """#!{python}
-import os, pathlib, sys
+import pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--project") + 1])
 assert "foresite==9.9.9" in (folder / "pyproject.toml").read_text()
-words = sys.argv[sys.argv.index("-c") + 2 :]
-os.execv(sys.executable, [sys.executable, "-c", '''
+python = folder / ".venv" / "bin" / "python"
+python.parent.mkdir(parents=True)
+python.write_text('''#!{python}
 import sys
 from preview.objects import lines
-for line in lines(__import__("pathlib").Path(sys.argv[1]), sys.argv[2:]):
+words = sys.argv[sys.argv.index("-c") + 2 :]
+for line in lines(__import__("pathlib").Path(words[0]), words[1:]):
     print(line.replace('"maxPods": 110', '"maxPods": 99').replace("maxPods: 110", "maxPods: 99"))
-''', *words])
+''')
+python.chmod(0o755)
 """
 """Stands for uv, and for a version of Foresite that starts kubelets otherwise."""
 
@@ -528,6 +534,27 @@ def test_other_libraries_are_unknown_and_those_from_elsewhere_are_not_run(
     shown = preview_of(made, capsys)
     assert ("Blocked by the gate" in shown and told in shown) if told else len(ran) == 1
     assert not (told and ran)
+
+
+@pytest.mark.parametrize("at_head", [True, False])
+def test_packages_in_the_repository_come_along_and_variables_do_not(
+    at_head: bool, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made / "uv.lock").write_text('[[package]]\nname = "a"\nsource = { editable = "acme" }\n')
+    (made / "acme").mkdir()
+    (made / "acme" / "code.py").write_text("its code")
+    commit(made)
+    python = f'#!{shutil.which("sh")}\ncd "$(dirname $0)/../.."; cat acme/code.py; env'
+    uv = tmp_path / "uv"
+    uv.write_text(
+        f"#!{shutil.which('sh')}\nfor last; do :; done; mkdir -p $last/.venv/bin\n"
+        f"cat > $last/.venv/bin/python <<'E'\n{python}\nE\nchmod +x $last/.venv/bin/python\n"
+    )
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary")
+    done = _run_locked(at(made, "HEAD") if at_head else work_tree(made), [])
+    assert "its code" in done.stdout and "canary" not in done.stdout, done
 
 
 def test_nothing_beside_the_program_stands_in_for_foresite(made: Path) -> None:
