@@ -204,7 +204,8 @@ def mention(document: Document, problem: Problem) -> Problem:
         given = ((value_at(document, path), path) for path in document.given)
         for path, value in (leaf for each in given for leaf in leaves(*each)):
             text = re.escape(str(value))
-            if len(str(value)) > 3 and re.search(rf"(?<![\w.]){text}(?!\w)", problem.message):
+            names = not isinstance(value, bool) and len(str(value)) > 4
+            if names and re.search(rf"(?<![\w.]){text}(?!\w)", problem.message):
                 shown.append(
                     ":".join(map(str, document.place(path))) + f" {readable(document, path)}"
                 )
