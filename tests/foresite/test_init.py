@@ -314,6 +314,21 @@ def test_a_catalogue_of_ones_own_adds_to_the_built_in_one(
     assert "3 objects differ in lab-1" in shown and "edit: catalogue/hardware.yaml:7:" in shown
 
 
+def test_what_no_site_takes_from_the_catalogue_is_judged_too(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (made / "catalogue" / "releases").mkdir()
+    for name in ("hardware.yml", "profiles.yaml", "releases/a.yml", "releases/b.yaml", "a.txt"):
+        (made / "catalogue" / name).write_text("a: b\n")
+    (made / "catalogue" / "accelerators.yaml").write_text("accelerators: []\n")
+    assert run(made, "check", "--format", "json") == FOUND
+    found = json.loads(capsys.readouterr().out)["problems"]
+    assert {each["file"].removeprefix("catalogue/") for each in found} == {
+        *("hardware.yml", "profiles.yaml", "releases/a.yml", "releases/b.yaml"),
+        "accelerators.yaml",
+    }
+
+
 def test_a_catalogue_of_ones_own_replaces_nothing(
     made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
