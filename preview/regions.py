@@ -15,13 +15,19 @@ class RegionChange(NamedTuple):
     named: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """What it does, for a person: also how many sites stay as they are."""
+        return f"{self.what} {self.does}"
+
+    @property
+    def what(self) -> str:
+        """The files, for a person."""
+        more = len(self.named) - 1
+        others = f" and {more} more file{'' if more == 1 else 's'}" if more > 0 else ""
+        named = [f"{each}{others}, which {self.file} names," for each in self.named[:1]]
+        return "".join(named) or self.file
+
+    @property
+    def does(self) -> str:
+        """What they do: also how many sites stay as they are."""
         sites = f"{self.touched:,} of its {self.sites:,} site{'' if self.sites == 1 else 's'}"
         rest = f" ({self.same:,} render{'s' if self.same == 1 else ''} to the same objects)"
-        return f"{self._who()} {sites}{rest if self.same else ''}"
-
-    def _who(self) -> str:
-        first, more = self.named[:1], len(self.named) - 1
-        others = f" and {more} more file{'' if more == 1 else 's'}" if more > 0 else ""
-        named = "".join(f"{each}{others}, which {self.file} names, " for each in first)
-        return f"{named or f'{self.file} '}change{'' if others else 's'}"
+        return f"change{'' if self.named[1:] else 's'} {sites}{rest if self.same else ''}"
