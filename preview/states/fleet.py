@@ -12,6 +12,7 @@ from pathlib import Path
 from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
+from schemas.reading.regions import FLEET
 from schemas.rules.hosts import UNIQUE_COLUMNS
 
 FEW = 64
@@ -42,6 +43,11 @@ def region_of(path: str) -> str | None:
     return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
 
 
+def _named(region: str) -> bytes:
+    """The text by which a site's file names a region; the fleet has every site."""
+    return b"" if region == FLEET else region.encode()
+
+
 def site_names(side: Snapshot) -> list[str]:
     """The sites of one side, sorted."""
     return sorted({name for path in side.files if (name := site_of(path))})
@@ -64,7 +70,7 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
             regions = {path: name for path in side.files if (name := region_of(path))}
             held = side.read(regions)
             needles |= {
-                n.encode() for p, n in regions.items() if holds(held.get(p, b"\\"), needles)
+                _named(n) for p, n in regions.items() if holds(held.get(p, b"\\"), needles)
             }
         for side in (before, after):
             files = {path: name for path in side.files if (name := _site_file(path))}
@@ -94,7 +100,7 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
             yield Path(path).stem.encode()
         elif site_of(path) is None:
             if region := region_of(path):
-                yield region.encode()
+                yield _named(region)
                 continue
             yield from names_of(path)
 

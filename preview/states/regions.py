@@ -8,6 +8,7 @@ from preview.states.fleet import differing, holds, names_of, region_of, site_of
 from preview.states.snapshot import Snapshot
 from schemas.reading.document import Document
 from schemas.reading.paths import leaves
+from schemas.reading.regions import FLEET
 from schemas.reading.typed_document import value_at
 
 Regions = Mapping[str, tuple[str, ...]]
@@ -71,7 +72,10 @@ def region_changes(
 
 
 def _naming(sides: Iterable[Snapshot], region: str, names: set[str]) -> set[str]:
-    """Sites that name a region, found by the line that does so as it is usually written."""
+    """Sites that name a region, found by the line that does so as it is usually written; all of the
+    fleet."""
+    if region == FLEET:
+        return names
     line = rf"^region:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
     files = (
         side.read({f"sites/{name}.yaml" for name in names} & side.files.keys()) for side in sides

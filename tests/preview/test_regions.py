@@ -14,7 +14,7 @@ from schemas.load import load
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import FLEET
 
-EAST, WEST = "regions/jp-east.yaml", "regions/jp-west.yaml"
+EAST, WEST, ALL = (f"regions/{name}.yaml" for name in ("jp-east", "jp-west", "fleet"))
 EXTRA = """
 extra:
   - {name: notice, manifests: [brought/*.yaml], why: people read it, owner: site-team}
@@ -128,21 +128,27 @@ def test_a_region_that_is_a_link_in_git_is_not_read(repository: Repository) -> N
     assert problem.message == f"{EAST} is a link, and no link is followed"
 
 
-def test_what_a_region_brings_is_in_each_of_its_sites(repository: Repository) -> None:
+@pytest.mark.parametrize(("file", "more"), [(EAST, set()), (ALL, {"sapporo-1"})])
+def test_what_a_region_or_the_fleet_brings_is_in_each_of_its_sites(
+    repository: Repository, file: str, more: set[str]
+) -> None:
     named = {"name": "notice", "namespace": "default"}
     body = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": named}
+    sites = {"tokyo-1", "tsukuba-1", "lab-1"} | more
     repository.write("sites/brought/notice.yaml", json.dumps(body | {"data": {"a": "b"}}))
-    repository.write(EAST, repository.text(EAST) + EXTRA)
+    repository.write(file, (repository.text(file) if file == EAST else "") + EXTRA)
     preview = repository.preview()
-    assert preview.regions == (RegionChange(EAST, 3, 3),)
+    assert preview.regions == (RegionChange(file, len(sites), len(sites)),)
     repository.commit("brought")
     repository.write("sites/brought/notice.yaml", json.dumps(body | {"data": {"a": "c"}}))
     preview = repository.preview()
-    assert {site.name for site in preview.sites} == {"tokyo-1", "tsukuba-1", "lab-1"}
-    assert preview.regions == (RegionChange(EAST, 3, 3, named=("sites/brought/notice.yaml",)),)
-    said = "sites/brought/notice.yaml, which regions/jp-east.yaml names, changes 3 of its 3 sites"
+    assert {site.name for site in preview.sites} == sites
+    count = len(sites)
+    changed = RegionChange(file, count, count, named=("sites/brought/notice.yaml",))
+    assert preview.regions == (changed,)
+    said = f"sites/brought/notice.yaml, which {file} names, changes {count} of its {count} sites"
     assert blocked(preview) == [("region", f"{said}, and the pull request acknowledges none")]
-    assert said in report.text(preview, False, 200) and blocked(preview, "region=3") == []
+    assert said in report.text(preview, False, 200) and blocked(preview, f"region={count}") == []
     repository.write(
         "sites/brought/more.yaml",
         json.dumps(body | {"metadata": {"name": "more", "namespace": "default"}}),
