@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from schemas.facts.site import Site
 from schemas.model.primitives import KubernetesVersion, minor
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import ModelBy
+from schemas.model.vocabulary import BackendKind, ModelBy
 
 OLDEST = 34
 """The first minor with MutatingAdmissionPolicy in a beta API, and with resource.k8s.io/v1."""
@@ -115,6 +115,21 @@ def completed_models(site: Site) -> tuple[str, ...]:
         for model in site.models()
         if site.accelerators[model].plugin.resource != site.resource(model)
         or pod_runtime(site, model)
+    )
+
+
+def counted_models(site: Site) -> tuple[str, ...]:
+    """The models that Kueue's topology counts on nodes by a resource that no plugin makes: node
+    feature discovery gives it to them."""
+    by_topology = (each for each in site.scheduling.backends if each.topology)
+    pools = {
+        name for each in by_topology if each.kind is BackendKind.KUEUE for name in each.pools
+    }
+    found = {site.model(pool) for pool in site.file.pools if pool.name in pools}
+    return tuple(
+        model
+        for model in completed_models(site)
+        if model in found and site.accelerators[model].plugin.resource != site.resource(model)
     )
 
 
