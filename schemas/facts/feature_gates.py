@@ -121,15 +121,12 @@ def completed_models(site: Site) -> tuple[str, ...]:
 def counted_models(site: Site) -> tuple[str, ...]:
     """The models that Kueue's topology counts on nodes by a resource that no plugin makes: node
     feature discovery gives it to them."""
-    by_topology = (each for each in site.scheduling.backends if each.topology)
-    pools = {
-        name for each in by_topology if each.kind is BackendKind.KUEUE for name in each.pools
-    }
-    found = {site.model(pool) for pool in site.file.pools if pool.name in pools}
+    backends = {model: site.backend_of(model) for model in completed_models(site)}
     return tuple(
         model
-        for model in completed_models(site)
-        if model in found and site.accelerators[model].plugin.resource != site.resource(model)
+        for model, each in backends.items()
+        if each and each.kind is BackendKind.KUEUE and each.topology
+        if site.accelerators[model].plugin.resource != site.resource(model)
     )
 
 

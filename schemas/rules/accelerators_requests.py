@@ -95,11 +95,11 @@ def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     if not all_known(site):
         return
     absent = {each.model for each in served_models(site) if not _on_nodes(site, each)}
-    counted = counted_models(site)
+    absent -= {*counted_models(site)}
     for index, backend in enumerate(scheduling.backends):
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
-        mine = [each for each in models if each in absent and each not in counted]
+        mine = [each for each in models if each in absent]
         counts = backend.kind is BackendKind.KUEUE and backend.topology
         if mine and (counts or backend.kind is BackendKind.VOLCANO):
             way = "remove topology" if counts else "choose another backend for these pools"

@@ -26,7 +26,8 @@ from schemas.reading.host_list import EVERY_COLUMN
 from tests.kit.preview_sides import unchanged
 from tests.verdicts import ROWS
 from tests.verdicts.applying import Folder, Table, apply
-from tests.verdicts.edits import ACCELERATORS, RELEASE, listed, site
+from tests.verdicts.edits import ACCELERATORS, RELEASE, listed
+from tests.verdicts.edits import site as edited
 from tests.verdicts.row import ANY, Expected, Invalid, Row, Verdict
 
 LOSING = (Action.REFUSED, Action.DELETED)
@@ -214,9 +215,9 @@ def test_a_pool_for_each_rack_is_installed_again_by_itself(repository: Table) ->
             line["pool"] = "rack2" if line["rack"] == "nvl-02" else line["pool"]
 
     more = (
-        site(name, pool, other + pool),
-        site(name, "kueue, pools: [gb200]", "kueue, pools: [gb200, rack2]"),
-        site(name, "gb200-192gb: 68", "gb200-192gb: 64"),
+        edited(name, pool, other + pool),
+        edited(name, "kueue, pools: [gb200]", "kueue, pools: [gb200, rack2]"),
+        edited(name, "gb200-192gb: 68", "gb200-192gb: 64"),
         listed(name, second),
     )
     apply(replace(row, base=(*row.base, *more)), repository)

@@ -70,7 +70,7 @@ ROWS: tuple[Row, ...] = (
              Expected(actions={"Topology": Action.ADDED, "NodeFeatureRule/*": Action.CHANGED},
                       says=("Kueue's topology counts it for jobs that wait",
                             "jobs that wait without an annotation of a topology do not start")),
-             "Kueue 0.19.2, tas_flavor_snapshot.go, tas_flavorassigner.go; NFD 0.19.0, nfd-master.go"),
+             "Kueue 0.19.2, tas_flavor_snapshot.go, tas_flavorassigner.go; NFD 0.19.0, nfd-master"),
     _sapporo("an image for the driver of ComputeDomains of which nobody knows the architecture",
              site(_NAME, "{namespace: nvidia-dra}", _IMAGE),
              Invalid(frozenset({Code.IMAGE_ARCHITECTURE})), _SERVED),
