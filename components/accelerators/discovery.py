@@ -29,14 +29,11 @@ def device_count_label(model: str) -> str:
 def discovery(site: Site) -> list[Manifest]:
     """A NodeFeatureRule for each model, and a ConfigMap for each pool."""
     pools = served_pools(site)
-    models = {each.model: {other.devices: other for other in pools if other.model == each.model}
-              for each in pools}  # fmt: skip
-    rules = [_rule(site, model, found) for model, found in models.items()]
+    rules = [_rule(site, model, pools) for model in dict.fromkeys(p.model for p in pools)]
     return [*rules, *(_expected_devices(site, each) for each in pools)]
 
 
-def _rule(site: Site, model: str, pools: dict[int, Served]) -> Manifest:
-    """The rule of a model, of which there are pools with these numbers of cards."""
+def _rule(site: Site, model: str, pools: list[Served]) -> Manifest:
     (spec,) = filled(
         __file__,
         model=model,
@@ -44,7 +41,8 @@ def _rule(site: Site, model: str, pools: dict[int, Served]) -> Manifest:
         devices=_pci_match(site.accelerators[model].pci),
     )
     if model in counted_models(site):
-        spec["rules"] += [_resource(site, each) for each in pools.values()]
+        counts = {each.devices: each for each in pools if each.model == model}
+        spec["rules"] += [_resource(site, each) for each in counts.values()]
     named = metadata(site, f"accelerator-{model}")
     return site_object(f"NodeFeatureRule/{model}", "nfd.k8s-sigs.io/v1alpha1", named, spec=spec)
 
