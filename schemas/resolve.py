@@ -71,11 +71,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site,
-    document: Document,
-    hosts_text: str,
-    path: str,
-    catalogue: Catalogues = BUILT_IN,
+    site: Site, document: Document, hosts_text: str, path: str, catalogue: Catalogues = BUILT_IN
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
@@ -113,9 +109,9 @@ class _Walk:
         by, replaces = "", ""
         if self.document is not None and self.origin is Origin.SITE_FILE:
             by, replaces = naming(self.document, self.at), replaced(self.document, self.at)
-        place = self._place()
-        theirs = Origin.FLEET if place.startswith(FLEET_FILE) else Origin.REGION
-        origin = theirs if by else self.origin
+        place, origin = self._place(), self.origin
+        if by:
+            origin = Origin.FLEET if place.startswith(FLEET_FILE) else Origin.REGION
         found = (description, origin, place, change, others, replaces, by)
         return Meaning(self.path, self.value, *found)
 

@@ -3,7 +3,9 @@
 A chart may need any of it, so each is a danger that somebody allows (policies/third_party.toml).
 """
 
+import tomllib
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from policies.plain import bodies, text, texts
 from policies.pods import Pod, items, mapping
@@ -17,19 +19,7 @@ from schemas.kubernetes.pod_security import ENFORCE
 TEAMS = "teams"
 """The component that makes the namespaces of teams, and their limits."""
 LIMITS = frozenset({"LimitRange", "NetworkPolicy", "ResourceQuota"})
-_CHANGES = "it changes or refuses objects of Kubernetes, Foresite's too"
-BETWEEN = {
-    **dict.fromkeys(POLICIES, ("spec", _CHANGES)),
-    **{
-        f"{kind}Binding": ("spec", "it says which objects a policy changes or refuses")
-        for kind in POLICIES
-    },
-    "APIService": ("spec.service", "while its server is away, no namespace can be deleted"),
-    "CustomResourceDefinition": (
-        "spec.conversion.webhook",
-        "while its server is away, no object of the kind can be read or written",
-    ),
-}
+BETWEEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 """What stands between writers and the API server, by kind: the field, and what it does."""
 DELETING = frozenset({"delete", "deletecollection"})
 
@@ -97,9 +87,9 @@ def _admission_of_others(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
             if _of_kubernetes(hook, "rules"):
-                yield Found(f"{place}webhooks[{index}].rules", _CHANGES)
-    for place, body in bodies(each, BETWEEN):
-        path, message = BETWEEN[body["kind"]]
+                yield Found(f"{place}webhooks[{index}].rules", BETWEEN["webhook"])
+    for place, body in bodies(each, BETWEEN["kinds"]):
+        path, message = BETWEEN["kinds"][body["kind"]]
         part = mapping(body, *path.split("."))
         own = body["kind"] in POLICIES
         if part and (not own or _of_kubernetes(mapping(part, "matchConstraints"), "resourceRules")):
