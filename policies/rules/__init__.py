@@ -12,6 +12,7 @@ from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import (
     accelerators,
     access,
+    brought,
     disruptions,
     images,
     manifests,
@@ -30,7 +31,7 @@ from policies.rules import (
 TEXTS = Path(__file__).parent.parent / "rules.toml"
 MODULES = (
     pod_rights, pod_host, workload_security, manifests, images, resources, scheduling, disruptions,
-    accelerators, network, ownership, access, secrets, names, sizes,
+    accelerators, network, ownership, access, brought, secrets, names, sizes,
 )  # fmt: skip
 """Where the checks are."""
 _SHAPES = (

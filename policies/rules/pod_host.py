@@ -3,9 +3,9 @@ control."""
 
 from collections.abc import Iterator
 
-from policies.plain import text
-from policies.pods import Container, Pod, PodCheck, items, mapping
-from policies.rule import Found
+from policies.plain import bodies, text
+from policies.pods import Container, Pod, PodCheck, items, mapping, pods
+from policies.rule import Found, Object
 from schemas.kubernetes.pod_security import HOOKS, PROBES, SYSCTLS, VOLUMES
 
 
@@ -17,11 +17,14 @@ def _host(field: str, what: str) -> PodCheck:
     return check
 
 
-def _host_path(pod: Pod) -> Iterator[Found]:
-    for path, volume in pod.volumes:
-        if "hostPath" in volume:
-            where = mapping(volume, "hostPath").get("path")
-            yield Found(f"{path}.hostPath", f"the pod has {where} of its host", value=text(where))
+def _host_path(each: Object) -> Iterator[Found]:
+    volumes = [(path, "hostPath", volume) for pod in pods(each) for path, volume in pod.volumes]
+    for place, body in bodies(each, ("PersistentVolume",)):
+        volumes += [(f"{place}spec", key, mapping(body, "spec")) for key in ("hostPath", "local")]
+    for path, key, volume in volumes:
+        if key in volume:
+            where = mapping(volume, key).get("path")
+            yield Found(f"{path}.{key}", f"the pod has {where} of its host", value=text(where))
 
 
 def _volume_types(pod: Pod) -> Iterator[Found]:
