@@ -222,7 +222,7 @@ def _not_needed(found: tuple[Permission, str]) -> Wrong:
 def _hygiene(site: Site, party: Party, objects: int, rules: Sequence[str]) -> Advice:
     message = f"{objects} of its objects do not follow {', '.join(rules)}"
     why = "what others made is not corrected object by object"
-    fix = "look for values of the chart that set it"
+    fix = "look for values of the chart, or of the component, that set it"
     return Advice(site.name, "third-party", party.name, "", message, why, fix)
 
 

@@ -28,7 +28,7 @@ _BLOCK = 112
 
 
 def address_pools(site: Site) -> list[Manifest]:
-    """The pool of the zones' networks, and one for each further network that hosts are on."""
+    """The pool of the zones' networks, and one for each further network."""
     spans = [
         _span(first, last, zone.network, zone.gateway)
         for zone in site.file.zones

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from schemas.facts.site import Site
 from schemas.model.primitives import KubernetesVersion, minor
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import ModelBy
+from schemas.model.vocabulary import BackendKind, ModelBy
 
 OLDEST = 34
 """The first minor with MutatingAdmissionPolicy in a beta API, and with resource.k8s.io/v1."""
@@ -115,6 +115,18 @@ def completed_models(site: Site) -> tuple[str, ...]:
         for model in site.models()
         if site.accelerators[model].plugin.resource != site.resource(model)
         or pod_runtime(site, model)
+    )
+
+
+def counted_models(site: Site) -> tuple[str, ...]:
+    """The models that Kueue's topology counts on nodes by a resource that no plugin makes: node
+    feature discovery gives it to them."""
+    backends = {model: site.backend_of(model) for model in completed_models(site)}
+    return tuple(
+        model
+        for model, each in backends.items()
+        if each and each.kind is BackendKind.KUEUE and each.topology
+        if site.accelerators[model].plugin.resource != site.resource(model)
     )
 
 

@@ -199,7 +199,7 @@ ImageReference = Annotated[
 
 
 AbsolutePath = Annotated[
-    str, text_form("(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+", "/dev/mncore0", longest=256)
+    str, text_form(r"(/\.?[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+", "/dev/mncore0", longest=256)
 ]
 """A path on a host, without parts that lead elsewhere."""
 

@@ -42,13 +42,15 @@ class _Marked(NamedTuple):
 
 
 class _Fault(NamedTuple):
-    """A fault that pydantic found: ``key`` says that it is the key at ``path`` which is wrong."""
+    """A fault that pydantic found: ``key`` says that it is the key at ``path`` which is wrong.
+    ``said`` are pydantic's words, or those of a validator of a component of one's own."""
 
     path: Path
     key: bool
     kind: str
     context: dict[str, Any]
     value: Any
+    said: str
 
 
 def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
@@ -153,7 +155,9 @@ def _fault(detail: ErrorDetails, document: Document) -> _Fault:
     kind = detail["type"]
     # pydantic marks a wrong key by a last step "[key]", which a field may be called as well.
     key = path[-1:] == ("[key]",) and kind != "extra_forbidden" and not _exists(document, path)
-    return _Fault(path[:-1] if key else path, key, kind, detail.get("ctx", {}), detail["input"])
+    said = detail["msg"].partition("error, ")[2] or detail["msg"]
+    context = detail.get("ctx", {})
+    return _Fault(path[:-1] if key else path, key, kind, context, detail["input"], said)
 
 
 def _exists(document: Document, path: Path) -> bool:
@@ -204,7 +208,7 @@ def _problem(
             fix = said.fix
             return place(document, path, *words("ipv4-alone", wording.show(fault.value), fix))
     else:
-        said = wording.out_of_bounds(kind, fault.context, fault.value, node)
+        said = wording.out_of_bounds(kind, fault.context, fault.value, node, fault.said)
     return place(document, path, *said, key=fault.key)
 
 

@@ -1,7 +1,8 @@
 """Rules on RAID volumes and firmware: the BMC can do it, and a repair waits for it.
 
 Sources: BMO v0.13.2, internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go,
-pkg/hardwareutils/bmc (ipmi has neither), baremetalhost_controller.go (doServiceIfNeeded).
+pkg/hardwareutils/bmc (ipmi has neither), baremetalhost_controller.go (doServiceIfNeeded);
+Ironic 34 to 38, ironic/drivers/modules/redfish/raid.py, which makes the volumes of all others.
 """
 
 from collections import Counter
@@ -15,7 +16,7 @@ from schemas.rules.finding import Finding, Path
 from schemas.rules.scope import InPool
 from schemas.rules.texts import say
 
-LEAST_DISKS = {"0": 1, "1": 2, "2": 3, "5": 3, "6": 4, "1+0": 4, "5+0": 6, "6+0": 8}
+LEAST_DISKS = {"0": 1, "1": 2, "5": 3, "6": 4, "1+0": 4, "5+0": 6, "6+0": 8}
 BOOT_SECONDS = 600
 """Time of a reboot without any change of firmware."""
 _Fault = tuple[Any, ...]
@@ -47,8 +48,7 @@ def _firmware(given: Firmware | None) -> Iterator[_Fault]:
 
 
 def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
-    names = Counter(each.name for each in volumes if each.name)
-    whole = [each for each in volumes if each.size_gib is None and not each.physical_disks]
+    given = Counter(x for each in volumes for x in (each.name, *(each.physical_disks or ())))
     for number, each in enumerate(volumes):
         at: Path = ("raid", number)
         least, named = LEAST_DISKS[each.level], each.physical_disks
@@ -59,7 +59,11 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
             yield at, "raid-disks-differ", disks, each
         if disks < least:
             yield at, "raid-disks-too-few", each, least
-        if names[each.name or ""] > 1 or each in whole[:-1]:
+        elif (each.level == "1" and disks > least and not named) or ("+" in each.level and disks % 2):
+            yield at, "raid-disks-unfit", each, "2 disks" if each.level == "1" else "an even number"
+        if each.size_gib is None and not named:
+            yield at, "raid-without-size"
+        if any(given[x] > 1 for x in (each.name, *(named or ())) if x):
             yield at, "raid-volume-twice"
 
 

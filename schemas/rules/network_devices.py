@@ -155,7 +155,7 @@ def pools_agree(site: Site) -> Iterator[Finding]:
 
 def addresses(site: Site) -> Iterator[Finding]:
     """The networks of functions lie outside the site's others; two resources may share one."""
-    every = [(name, text) for name, _, text in site_networks(site) if text and ":" not in text]
+    every = [(name, text) for name, _, text in site_networks(site) if ":" not in text]
     taken = [(name, parse_network(text)) for name, text in every]
     for place, sriov in each_at(site.file, _SRIOV):
         mine = parse_network(sriov.addresses) if sriov.addresses else None

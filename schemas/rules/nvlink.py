@@ -61,6 +61,14 @@ def accelerators(at: InPool) -> Iterator[Finding]:
         yield say("nvlink-without-gpus", at.path("hardware"), at.pool)
 
 
+def spares(at: InPool) -> Iterator[Finding]:
+    """The spares of a pool are in the one rack that it has: any host may be one, and a machine that
+    gets one of another rack leaves its own for good."""
+    racks = {host.rack for host in at.site.hosts_of(at.pool)}
+    if at.pool.spares and at.pool in nvlink_pools(at.site) and len(racks) > 1:
+        yield say("nvlink-spares", at.path("spares"), at.pool, len(racks))
+
+
 def compute_domains(
     site: Site, settings: AcceleratorSettings, chosen: ComputeDomains
 ) -> Iterator[Finding]:
