@@ -29,8 +29,8 @@ from schemas.facts.brought import every_extra
 from schemas.facts.site import Site
 from schemas.load import Loaded
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.problem import Problem
+from schemas.model.texts import nearest
 from schemas.reading.typed_document import place
 
 _REPORT = "no field of the site's files leads to it: report it as a fault of Foresite"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from components.effects.vocabulary import Action, Impact
 from preview.result import Gate, Growth, HostVerdict, Preview, SitePreview, State, count_hosts
 from schemas.kubernetes.masking import shorten
-from schemas.model.nearest import nearest
+from schemas.model.texts import nearest
 
 REMOVE = "remove"
 GROW = "grow"

@@ -24,8 +24,7 @@ from schemas.rules.accelerators import (
     operated_models,
     served_models,
 )
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""

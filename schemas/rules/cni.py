@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
-from schemas.rules.finding import Finding, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, TextPlace, say
 
 Json = dict[str, Any]
 _ENDPOINT = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")

@@ -3,10 +3,8 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.rules.finding import Finding
+from schemas.rules.finding import Finding, InPool, say
 from schemas.rules.object_cache_server import MOUNT_FOLDERS, taken_folder
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
 
 
 def profiles(site: Site) -> Iterator[Finding]:

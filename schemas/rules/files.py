@@ -18,8 +18,7 @@ from schemas.reading.paths import each_at
 from schemas.reading.site_files import MAX_FILES, matching, read
 from schemas.reading.tree import Folder, Refused
 from schemas.rules.extra import brought_faults
-from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, TextPlace, say
 
 MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""

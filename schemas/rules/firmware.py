@@ -11,9 +11,7 @@ from typing import Any
 from schemas.facts.site import Site
 from schemas.model.firmware import Firmware, RaidVolume
 from schemas.model.hardware import BmcProtocol
-from schemas.rules.finding import Finding, Path
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, Path, say
 
 LEAST_DISKS = {"0": 1, "1": 2, "2": 3, "5": 3, "6": 4, "1+0": 4, "5+0": 6, "6+0": 8}
 BOOT_SECONDS = 600

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.rules.finding import Finding, HostCell
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, HostCell, advise, say
 
 UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""

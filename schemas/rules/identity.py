@@ -12,9 +12,8 @@ from schemas.model.vocabulary import Role
 from schemas.reading.paths import leaves
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding, HostCell, Path
+from schemas.rules.finding import Finding, HostCell, Path, say
 from schemas.rules.namespaces import TAKEN
-from schemas.rules.texts import say
 
 _PLACEHOLDER = re.compile(r"[a-z0-9]\.example(?![a-z0-9.-])|\bregistry\.example\b")
 """A host below ``.example``, which RFC 2606 keeps for examples."""

@@ -11,8 +11,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
 from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""

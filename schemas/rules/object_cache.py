@@ -12,9 +12,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, advise, say
 from schemas.rules.pools import pools_once
-from schemas.rules.texts import advise, say
 
 FILLED_PERCENT = 95
 """Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,

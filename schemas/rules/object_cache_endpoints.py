@@ -11,8 +11,7 @@ from ipaddress import IPv4Address, IPv4Network
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache, ImageLayers
 from schemas.model.vocabulary import CacheDiscovery
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, Path, advise, say
 
 _ADDRESS: Path = ("cache", "address")
 _LAYERS: Path = ("cache", "image_layers")

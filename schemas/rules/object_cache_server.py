@@ -10,9 +10,7 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.object_cache import Cache
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import LinkType, Role
-from schemas.rules.finding import Finding, Path
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, Path, say
 
 _TABLE = read_table(__file__)
 SERVER_VARIABLES: dict[str, str] = _TABLE["server_variables"]

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, say
 
 _LISTS = read_table(__file__)["list"]
 

@@ -12,9 +12,8 @@ from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
 from schemas.model.remediation import BadDevices, Detector, Reboot, Remediation
 from schemas.model.vocabulary import Fault, RemediatorKind
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, say
 from schemas.rules.remediation import PLACE, has_remediator
-from schemas.rules.texts import say
 
 HOUR = 3600
 DETECTOR_IMAGE = "node-problem-detector"

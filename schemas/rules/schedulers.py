@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
 from schemas.model.vocabulary import BackendKind, Role, TopologyLevel
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, Path, advise, say
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""

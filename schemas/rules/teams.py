@@ -10,8 +10,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
 from schemas.model.scheduling import EphemeralStorage, Scheduling, Team
 from schemas.model.vocabulary import BackendKind
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, Path, advise, say
 
 _SYSTEM_PRIORITIES = "system-"
 _VOLCANOS_QUEUES = ("default", "root")

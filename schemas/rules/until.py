@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from schemas.facts.own_components import named
 from schemas.facts.site import Site
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, say
 
 MAX_DAYS = 2 * 366
 """Most days until the end of an exception. An end within them stays valid as time goes by."""

@@ -25,7 +25,7 @@ from schemas.rules import (
 )
 from schemas.rules import versions as version_rules
 from schemas.rules.accelerators import OPERATOR_IMAGE
-from schemas.rules.scope import InPool
+from schemas.rules.finding import InPool
 from tests.golden import every_site, with_file, with_pool
 
 SITE = every_site()["tokyo-1"]
