@@ -2,7 +2,7 @@
 cloud-init. The API server never judges these as they pass it, so we do.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from policies.manifests import read
@@ -72,3 +72,13 @@ def format_path(path: Path) -> str:
         else:
             text += f'["{step}"]'
     return text
+
+
+def bodies(each: Object, kinds: Collection[str]) -> Iterator[tuple[str, Json]]:
+    """An object if it is of one of some kinds, and those of these kinds that are text in it, each
+    with what its paths start with."""
+    if each.kind in kinds:
+        yield "", each.body
+    for place, body in embedded_objects(each.body):
+        if body["kind"] in kinds:
+            yield f"{place}.", body

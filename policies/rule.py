@@ -123,3 +123,13 @@ class Violation(NamedTuple):
     rule: Rule
     object: Object
     found: Found
+
+
+def text(value: object) -> str:
+    """A text; empty where it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: object) -> list[str]:
+    """The texts of a list; nothing where it is none."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -10,8 +10,7 @@ devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels).
 """
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served_pools
-from components.making.manifest import Json, Manifest, config_map, site_object
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, config_map, filled, site_object
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN
 from schemas.model.accelerators import AcceleratorModel, Pci

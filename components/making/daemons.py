@@ -10,6 +10,7 @@ from components.making.manifest import (
     Json,
     Manifest,
     Target,
+    filled,
     labels,
     metadata_of,
     prune,
@@ -17,7 +18,6 @@ from components.making.manifest import (
 )
 from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
 from components.making.taints import tolerations
-from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool

@@ -1,9 +1,8 @@
 """Programs that run as replicas on the control plane, of which one leads."""
 
-from components.making.manifest import Json
+from components.making.manifest import Json, filled
 from components.making.pod_security import POD_SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
-from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import HOSTNAME_LABEL
 

@@ -4,8 +4,7 @@ What it says, and why, is in bootstrap.yaml; here are the values that others go 
 """
 
 from components.making.dump import dump_json
-from components.making.manifest import Json, Manifest, config_map
-from components.making.template import documents, fill
+from components.making.manifest import Json, Manifest, config_map, documents, fill
 from components.object_cache import endpoints
 from components.object_cache.limits import limits
 from components.object_cache.names import BOOTSTRAP, ENVOY, OBJECTS_PATH, headless, of_program

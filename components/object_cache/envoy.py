@@ -7,9 +7,8 @@ program that speaks HTTP), docs/root/operations/cli.rst, source/server/admin/lis
 import hashlib
 
 from components.making.daemons import Daemon, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, filled
 from components.making.pod_security import SECURITY, pod_security
-from components.making.template import filled
 from components.object_cache import bootstrap
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.limits import TOKEN_FOLDER, limits

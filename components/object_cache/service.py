@@ -1,7 +1,6 @@
 """How pods and hosts reach the cache: one Service, and one more where DNS finds the servers."""
 
-from components.making.manifest import Manifest, prune, site_object
-from components.making.template import documents, fill
+from components.making.manifest import Manifest, documents, fill, prune, site_object
 from components.object_cache.names import (
     ENVOY,
     NAME_LABEL,

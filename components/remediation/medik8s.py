@@ -19,8 +19,7 @@ internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIReboo
 """
 
 from components.making.faults import CONDITIONS
-from components.making.manifest import Json, Manifest, by_kind
-from components.making.template import documents, fill
+from components.making.manifest import Json, Manifest, by_kind, documents, fill
 from components.remediation.names import REMEDIATOR_LABEL, metadata, remediator_labels, settings_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL

@@ -3,9 +3,8 @@
 from typing import NamedTuple
 
 from components.making import replicas
-from components.making.manifest import Json, Manifest, by_kind, labels
+from components.making.manifest import Json, Manifest, by_kind, filled, labels
 from components.making.pod_security import SECURITY
-from components.making.template import filled
 from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
 from schemas.facts.site import Site
 

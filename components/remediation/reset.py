@@ -10,8 +10,7 @@ from collections.abc import Iterator
 
 from components.making.daemons import Daemon, on_pool
 from components.making.faults import CONDITIONS, RESET_LABEL
-from components.making.manifest import Manifest
-from components.making.template import filled
+from components.making.manifest import Manifest, filled
 from components.remediation.checks import BOOT_ID, HOST, SCRIPTS, STATE
 from components.remediation.detector import NAME as DETECTOR
 from components.remediation.detector import RESOURCES

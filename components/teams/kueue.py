@@ -15,10 +15,9 @@ pkg/scheduler/flavorassigner/tas_flavorassigner.go (onlyFlavor).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.making.manifest import Json, Manifest, hash_name, site_object
+from components.making.manifest import Json, Manifest, filled, hash_name, site_object
 from components.making.rdma import needs
 from components.making.taints import tolerations
-from components.making.template import filled
 from components.teams.names import metadata, of_team
 from schemas.facts.quotas import Holder, models_held_by, supply
 from schemas.facts.racks import domain_settings

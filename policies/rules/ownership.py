@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from policies.plain import text
 from policies.pods import mapping
-from policies.rule import Found, Object
+from policies.rule import Found, Object, text
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"

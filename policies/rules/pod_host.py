@@ -3,9 +3,8 @@ control."""
 
 from collections.abc import Iterator
 
-from policies.plain import text
 from policies.pods import Container, Pod, PodCheck, items, mapping
-from policies.rule import Found
+from policies.rule import Found, text
 from schemas.kubernetes.pod_security import HOOKS, PROBES, SYSCTLS, VOLUMES
 
 

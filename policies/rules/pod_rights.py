@@ -8,9 +8,8 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 
 from collections.abc import Iterator
 
-from policies.plain import text
 from policies.pods import Container, Pod, mapping, of_settings
-from policies.rule import Found
+from policies.rule import Found, text
 from schemas.kubernetes.pod_security import (
     APPARMOR,
     APPARMOR_DEFAULTS,
