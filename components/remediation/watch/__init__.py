@@ -9,9 +9,9 @@ from components.making.faults import DETECTOR
 from components.making.manifest import Json
 from components.making.watch import Group, Watched, program
 from components.remediation import controller, detector
-from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from components.remediation.program import METRICS_PORT
+from components.remediation.program import NAME as DEVICE_TAINTS
 from components.remediation.watch import alerts, dashboard
 from schemas.facts.site import Site
 from schemas.model.vocabulary import RemediatorKind

@@ -12,8 +12,8 @@ from components.making.manifest import Json
 from components.making.promql import FAULTS, NODES, REPAIRED, minutes, one_of, state
 from components.making.told import Told
 from components.making.watch import Alert, record
-from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
+from components.remediation.program import NAME as DEVICE_TAINTS
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 from schemas.model.remediation import ALWAYS_REPAIRED, Remediation

@@ -25,7 +25,7 @@ from node_repair.settings import Settings
 
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Json
-from components.remediation.devicetaints import device_taints, environment
+from components.remediation.program import device_taints, environment
 from components.remediation.turns import configuration
 from controlplane.access import write_kubeconfig
 from schemas.facts import feature_gates
