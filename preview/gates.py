@@ -178,9 +178,7 @@ def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
     if total > allow:
         what = ", ".join(_many(count, kind) for kind, count in found.items())
         yield Gate(
-            REMOVE,
-            f"{what} would be lost, and {_who_allows(allow)}",
-            _acknowledge(REMOVE, total),
+            REMOVE, f"{what} would be lost, and {_who_allows(allow)}", _acknowledge(REMOVE, total)
         )
 
 

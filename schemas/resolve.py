@@ -70,11 +70,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site,
-    document: Document,
-    hosts_text: str,
-    path: str,
-    catalogue: Catalogues = BUILT_IN,
+    site: Site, document: Document, hosts_text: str, path: str, catalogue: Catalogues = BUILT_IN
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:

@@ -85,11 +85,7 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
 
 
 def container(
-    name: str,
-    image: str,
-    resources: tuple[str, str],
-    capabilities: Sequence[str] = (),
-    **more: Any,
+    name: str, image: str, resources: tuple[str, str], capabilities: Sequence[str] = (), **more: Any
 ) -> Json:
     """A container that is held to the Pod Security Standard "restricted".
 
@@ -107,10 +103,7 @@ def container(
             "name": name,
             "image": image,
             "imagePullPolicy": "IfNotPresent",
-            "resources": {
-                "requests": {"cpu": cpu, "memory": memory},
-                "limits": {"memory": memory},
-            },
+            "resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}},
             "securityContext": {**SECURITY, **rights},
             **more,
         }

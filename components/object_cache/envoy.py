@@ -48,10 +48,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
             *({"name": each, "configMap": {"name": name}} for each, name in folders.items()),
             *added.volumes,
         ],
-        pod={
-            "terminationGracePeriodSeconds": STOP_SECONDS,
-            "securityContext": pod_security(USER),
-        },
+        pod={"terminationGracePeriodSeconds": STOP_SECONDS, "securityContext": pod_security(USER)},
         annotations={
             **scrape_annotations(bootstrap.METRICS_PORT, bootstrap.METRICS),
             # It reads its bootstrap when it starts and never again.

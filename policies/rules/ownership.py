@@ -24,10 +24,7 @@ PROTECTED, IN_NAMESPACES = (
 )
 """Kinds whose deletion deletes machines, addresses or a whole namespace, and kinds that live in a
 namespace, as ``group/kind``."""
-FORCED = {
-    "pulumi.com/patchForce": "true",
-    "kustomize.toolkit.fluxcd.io/force": "enabled",
-}
+FORCED = {"pulumi.com/patchForce": "true", "kustomize.toolkit.fluxcd.io/force": "enabled"}
 FORCED_OPTIONS = ("Force=true", "Replace=true")
 """Options of Argo CD that delete and make anew, or overwrite what others wrote."""
 

@@ -71,7 +71,5 @@ def _namespace_level(each: Object) -> Iterator[Found]:
 
 
 _read_only_root_filesystem = of_settings(
-    "readOnlyRootFilesystem",
-    lambda value: value is not True,
-    "may write over its own programs",
+    "readOnlyRootFilesystem", lambda value: value is not True, "may write over its own programs"
 )

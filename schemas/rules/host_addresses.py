@@ -66,10 +66,7 @@ def network_addresses(site: Site) -> Iterator[Finding]:
 
 
 def _address(
-    host: Host,
-    name: str,
-    at: tuple[Zone, AnyNetwork, AnyAddress | None],
-    owners: dict[str, str],
+    host: Host, name: str, at: tuple[Zone, AnyNetwork, AnyAddress | None], owners: dict[str, str]
 ) -> Iterator[Finding]:
     zone, subnet, gateway = at
     column = address_column(name)

@@ -129,10 +129,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
 
 
 def _effects(
-    site: SiteChange,
-    change: ObjectChange,
-    field: Field,
-    verdicts: Iterable[Verdict],
+    site: SiteChange, change: ObjectChange, field: Field, verdicts: Iterable[Verdict]
 ) -> Effects:
     for each in verdicts:
         yield on_hosts(site, change, field, each.impact, (each.why, each.source))
