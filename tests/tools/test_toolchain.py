@@ -391,8 +391,7 @@ def upstream(machine: Machine) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("file", "content"),
-    [("given-tool", GIVEN_TEXT), ("given-tool.xz", lzma.compress(GIVEN_TEXT))],
+    ("file", "content"), [("given-tool", GIVEN_TEXT), ("given-tool.xz", lzma.compress(GIVEN_TEXT))]
 )
 def test_what_is_given_is_kept(machine: Machine, upstream: Path, file: str, content: bytes) -> None:
     (upstream / file).write_bytes(content)
@@ -526,11 +525,7 @@ def test_trying_pulumi_touches_nothing_of_the_users(
     python = str(Path(sys.executable).parent)
     assert env["PATH"].split(os.pathsep) == [str(home / "bin"), python, "/usr/bin"]
     assert env["PULUMI_CONFIG_PASSPHRASE"] == "" and env["LANG"] == "C"
-    assert not env.keys() & {
-        "PULUMI_ACCESS_TOKEN",
-        "PULUMI_CONFIG_PASSPHRASE_FILE",
-        "PULUMI_STACK",
-    }
+    assert not env.keys() & {"PULUMI_ACCESS_TOKEN", "PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_STACK"}
     plugin = home / "plugins" / "resource-kubernetes-v4.25.0" / "pulumi-resource-kubernetes"
     assert plugin.is_file() and not plugin.parent.is_symlink(), "the CLI skips linked folders"
     assert {path.name for path in (home / "bin").iterdir()} == {

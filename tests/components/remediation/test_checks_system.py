@@ -40,11 +40,7 @@ def disks(shell: Shell, host: Host, *folders: str) -> Said:
     ],
 )
 def test_the_fullest_file_system_is_named(
-    shell: Shell,
-    host: Host,
-    space: tuple[int, int],
-    inodes: tuple[int, int],
-    said: tuple[int, str],
+    shell: Shell, host: Host, space: tuple[int, int], inodes: tuple[int, int], said: tuple[int, str]
 ) -> None:
     host.filled(space, inodes)
     assert disks(shell, host) == said
@@ -183,7 +179,4 @@ def test_the_one_that_is_blocked_for_longest_is_named(shell: Shell, host: Host) 
 
 def test_this_machines_own_processes_are_understood(shell: Shell, host: Host) -> None:
     arguments = ("/proc", host.state, host.boot_id, 7200)
-    assert host.run(shell, "kernel-deadlock.sh", *arguments) == (
-        0,
-        "no process blocked for 7200 s",
-    )
+    assert host.run(shell, "kernel-deadlock.sh", *arguments) == (0, "no process blocked for 7200 s")

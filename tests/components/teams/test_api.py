@@ -21,11 +21,7 @@ def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
         yield found
 
 
-SITES: dict[str, Site] = {
-    "throttler": site(),
-    "kueue": site(KUEUE),
-    "everything": SITE,
-}
+SITES: dict[str, Site] = {"throttler": site(), "kueue": site(KUEUE), "everything": SITE}
 
 
 @pytest.mark.parametrize("name", SITES)

@@ -72,9 +72,7 @@ IN_PLACE = (
         "host added",
         Edit(added={MANUAL_9: ("manual", "a")}),
         Prediction(
-            Outcome.DONE,
-            {"manual": Group(0, 1, 1, 8)},
-            {Impact.ADD: Hosts(frozenset({MANUAL_9}))},
+            Outcome.DONE, {"manual": Group(0, 1, 1, 8)}, {Impact.ADD: Hosts(frozenset({MANUAL_9}))}
         ),
         PLANNER,
     ),

@@ -114,10 +114,7 @@ TOGETHER = (
     Experiment(
         "control plane and a pool together",
         Edit(
-            {
-                "pools.control.kubelet": {"max_pods": 200},
-                "pools.zoned.kubelet": {"max_pods": 200},
-            }
+            {"pools.control.kubelet": {"max_pods": 200}, "pools.zoned.kubelet": {"max_pods": 200}}
         ),
         Prediction(
             Outcome.DONE,

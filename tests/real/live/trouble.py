@@ -61,10 +61,7 @@ REFUSED_AND_STUCK = (
     Experiment(
         "image, surge without a spare",
         Edit(
-            {
-                "pools.one.os": "rocky-9",
-                "pools.one.rollout": {"max_surge": 1, "max_unavailable": 0},
-            }
+            {"pools.one.os": "rocky-9", "pools.one.rollout": {"max_surge": 1, "max_unavailable": 0}}
         ),
         Prediction(Outcome.STUCK, {"one": Group(0, 0, 1, 8)}, says="no available host found"),
         PLANNER,
