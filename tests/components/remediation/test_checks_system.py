@@ -1,24 +1,10 @@
 """The checks of hosts' disks and kernels, each on its own, against made-up hosts."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.kit.remediation_devices import Host, Said, found_shells
+from tests.kit.remediation_devices import Host, Said
 
 Shell = list[str]
-
-
-@pytest.fixture(params=sorted(found_shells()))
-def shell(request: pytest.FixtureRequest) -> Shell:
-    """Each shell of this machine."""
-    return found_shells()[request.param]
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    """A host on which all is well."""
-    return Host(tmp_path / "host")
 
 
 # --- disk-full ------------------------------------------------------------------------------------
