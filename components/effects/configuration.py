@@ -173,13 +173,10 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     if old.body.get("immutable") is not True or old.key != change.one.key:
         yield from content(site, change, field)
         return
-    for each in content(site, change._replace(before=_mutable(old)), field):
+    mutable = old._replace(body={**old.body, "immutable": False})
+    for each in content(site, change._replace(before=mutable), field):
         why = f"{each.why}; it was immutable, so running pods keep the old content"
         yield each._replace(why=why)
-
-
-def _mutable(manifest: Manifest) -> Manifest:
-    return manifest._replace(body={**manifest.body, "immutable": False})
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

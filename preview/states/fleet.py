@@ -67,16 +67,14 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
                 n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
             }
         for side in (before, after):
-            files = {path: name for path in side.files if (name := _site_file(path))}
+            files = {
+                path: name for path in side.files if path.endswith(SITE) and (name := site_of(path))
+            }
             rest = [path for path, name in files.items() if name not in names]
             read = side.read(rest)
             # What cannot be read may name anything.
             names |= {files[path] for path in rest if _holds(read.get(path, b"\\"), needles)}
     return sorted(names)
-
-
-def _site_file(path: str) -> str | None:
-    return site_of(path) if path.endswith(SITE) else None
 
 
 def _holds(data: bytes, needles: Iterable[bytes]) -> bool:

@@ -40,7 +40,8 @@ def server_port(site: Site, cache: Cache) -> Iterator[Finding]:
     owner = port_owner(port, control_plane=controls)
     if controls and port == site.file.cluster.port:
         owner = owner or "the Kubernetes API"
-    if port in JOB_PORTS and any(_jobs_in_host_network(pool) for pool in site.file.pools):
+    rdma = (each for pool in site.file.pools for each in pool.network_devices.rdma)
+    if port in JOB_PORTS and any(each.link is LinkType.ETHERNET for each in rdma):
         owner = f"jobs with RDMA over Ethernet, which choose of {JOB_PORTS[0]} to {JOB_PORTS[-1]}"
     if owner:
         usual = 8081 if port != 8081 else 8181
@@ -63,10 +64,6 @@ def proxy_port(cache: Cache) -> Iterator[Finding]:
     """Envoy serves objects where it does not listen for other things."""
     if cache.envoy.port in PROXY_PORTS:
         yield say("envoy-port-taken", (*_ENVOY, "port"), cache, PROXY_PORTS[cache.envoy.port])
-
-
-def _jobs_in_host_network(pool: Pool) -> bool:
-    return any(each.link is LinkType.ETHERNET for each in pool.network_devices.rdma)
 
 
 def taken_folder(path: str) -> str | None:

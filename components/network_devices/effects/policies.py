@@ -68,16 +68,11 @@ def _by(side: Side) -> SriovBy:
     return settings(side).sriov_by
 
 
-def _has_webhook(site: SiteChange) -> bool:
-    """True if the operator's webhook judges policies, before the change and after it."""
-    return all(settings(side).operator_webhooks for side in site.sides)
-
-
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
     """The reason why the webhook refuses a policy that takes interfaces; empty where it does
     not."""
     pool = pool_name(change)
-    if not _has_webhook(site):
+    if not all(settings(side).operator_webhooks for side in site.sides):
         return ""
     if not staying(site, pool):
         return SAID.say("nobody_joined")
