@@ -6,11 +6,10 @@ from components.making.daemons import namespace
 from components.making.manifest import Manifest, annotate, site_object
 from components.object_cache.bootstrap import bootstrap_config
 from components.object_cache.buckets import bucket_config
-from components.object_cache.endpoints import endpoint_config
 from components.object_cache.envoy import envoys
 from components.object_cache.names import COMPONENT, ENVOY, NAME_LABEL, SERVER, of_program
 from components.object_cache.server import rights, servers
-from components.object_cache.service import servers_by_name, service
+from components.object_cache.service import endpoint_config, servers_by_name, service
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
 from schemas.model.site_file import Pool

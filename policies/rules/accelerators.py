@@ -3,8 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from policies.nodes import selector
-from policies.pods import Container, Pod, items, mapping
+from policies.pods import Container, Pod, items, mapping, selector
 from policies.rule import Found, Json, text
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 

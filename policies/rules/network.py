@@ -5,8 +5,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from policies.embedded import bodies
-from policies.nodes import GIVEN, cluster_of, selector
-from policies.pods import Pod, items, mapping, pods
+from policies.pods import GIVEN, Pod, cluster_of, items, mapping, pods, selector
 from policies.rule import Found, Json, Object, text, texts
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels

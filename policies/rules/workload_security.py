@@ -5,8 +5,7 @@ token by which a pod asks the API server, and a container's own files.
 from collections.abc import Iterator, Sequence
 
 from policies.embedded import bodies
-from policies.nodes import cluster_of
-from policies.pods import Pod, items, mapping, of_settings, pods
+from policies.pods import Pod, cluster_of, items, mapping, of_settings, pods
 from policies.rule import Found, Object
 from policies.rules.access import BINDINGS
 from schemas.kubernetes.pod_security import ENFORCE, LEVELS

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from components.effects.nodestate import Condition, NodeState
+from components.effects.fleet import Condition, NodeState
 from schemas.reading.bounded import UnfitFileError, parse_json, read_regular
 
 LARGEST = 128 * 1024 * 1024

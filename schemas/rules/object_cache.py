@@ -1,7 +1,6 @@
 """Rules on what the object cache keeps: space on disks, buckets, pools, and the table of keys.
 
-How pods and hosts find it is judged in object_cache_endpoints.py, and what its server gets
-from its host in object_cache_server.py.
+How it is found, and what its server gets from its host, is judged in object_cache_server.py.
 """
 
 import math

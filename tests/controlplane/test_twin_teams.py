@@ -29,7 +29,7 @@ from tests.kit.twin.pods import gang, on, pod
 from tests.kit.twin.schedulers import GANG, SETTINGS
 from tests.kit.twin.world import World
 from tools.toolchain import ToolchainError
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 pytestmark = pytest.mark.scheduling
 THROTTLED = "teams-scheduler"

@@ -36,7 +36,7 @@ from tests.kit.twin.pods import on, pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tools.toolchain import ToolchainError, locate
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 pytestmark = [pytest.mark.scheduling, pytest.mark.slow, pytest.mark.proof]
 MODEL, DEVICE = "v100-sxm2-32gb", "nvidia.com/gpu"

@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from components.effects.vocabulary import Action, Impact
-from components.making.decommission import MAY_BE_DELETED, permit_deletion
-from components.making.decommission_release import ReleasedObject, format_release, read
+from components.making.decommission import (
+    MAY_BE_DELETED,
+    ReleasedObject,
+    format_release,
+    permit_deletion,
+    read,
+)
 from components.making.manifest import Manifest, Target
 from components.site import objects_by_name, site_objects
 from foresite.cli import main

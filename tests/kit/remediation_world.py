@@ -31,7 +31,7 @@ from tests.kit.twin.kubelet import Kubelet
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tools.toolchain import ToolchainError, locate
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 T = TypeVar("T")
 SITE = "tokyo-1"

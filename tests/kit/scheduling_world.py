@@ -32,7 +32,7 @@ from tests.kit.twin.cluster.schedulers import scheduler_program
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
 from tools.toolchain import ToolchainError, locate
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 T = TypeVar("T")
 SPACE = "scheduling"

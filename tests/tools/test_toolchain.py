@@ -33,8 +33,7 @@ from tools.toolchain import (
 from tools.toolchain import console as console_module
 from tools.toolchain.build import check_space
 from tools.toolchain.cache import filling, platform_tag, writing
-from tools.toolchain.given import Given, executables_of, obtain, stand_ins
-from tools.toolchain.installed import find_installed
+from tools.toolchain.installed import Given, executables_of, find_installed, obtain, stand_ins
 from tools.toolchain.pairs import mismatch
 from tools.toolchain.parts import TOOLS, cache_key, sources
 

@@ -11,7 +11,7 @@ import pytest
 from pfio.cache import HTTPConnector  # type: ignore[import-untyped]
 
 from components.object_cache.bootstrap import DRAIN, METRICS, SCRAPERS, bootstrap, bootstrap_text
-from components.object_cache.endpoints import FILE, endpoint_text
+from components.object_cache.service import FILE, endpoint_text
 from schemas.facts.site import Site
 from schemas.load import load_site, site_names
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, validate

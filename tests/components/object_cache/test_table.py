@@ -10,8 +10,8 @@ import pytest
 
 from components.making.manifest import Json
 from components.object_cache.bootstrap import bootstrap
-from components.object_cache.endpoints import FILE, endpoint_text
 from components.object_cache.maglev import Maglev
+from components.object_cache.service import FILE, endpoint_text
 from schemas.facts.site import Site
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, answers, ask
 from tests.kit.object_cache_site import PREFIX, Mount, cache_of, of_hosts, on_loopback, routed, site

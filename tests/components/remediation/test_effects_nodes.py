@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.effects.nodestate import Condition, NodeState
+from components.effects.fleet import Condition, NodeState
 from components.effects.vocabulary import Effect, Impact
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
 from components.remediation.checks import checks
