@@ -19,8 +19,7 @@ from components.site import patch_faults
 from foresite.command import UsageError
 from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
-from policies.day import DayError, today
-from policies.exceptions import Exemption, exemptions
+from policies.exceptions import DayError, Exemption, exemptions, today
 from policies.judge import judge
 from policies.own import Fault, own_rules
 from policies.rules import RULES

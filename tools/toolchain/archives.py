@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import (
     MOST_BYTES,
     UnavailableError,
@@ -27,7 +27,6 @@ from tools.toolchain.download import (
     megabytes,
     silent_hosts,
 )
-from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import Origin, Tool, probe
 from tools.toolchain.parts import Part, parts, table
 from tools.toolchain.version import Version

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.console import ToolchainError
 
 
 def cache_directory(environ: Mapping[str, str] | None = None) -> Path:

@@ -8,7 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tools.toolchain.cache import cache_directory, filling, hold_lock, place, writing
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.console import ToolchainError
 from tools.toolchain.installed import HOST, HOST_SCRIPT, PLUGIN, Tools, host_script
 from tools.toolchain.parts import parts
 

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.console import ToolchainError
 from tools.toolchain.parts import TOOLS, Part, table
 from tools.toolchain.version import Version
 

@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from tools.toolchain.archives import Archive, archives
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import UnavailableError, host_of, is_offline, silent_hosts, text_of
-from tools.toolchain.errors import ToolchainError
 from tools.toolchain.parts import VERSIONS
 
 _HEX = r"([0-9a-f]{128}|[0-9a-f]{64})"

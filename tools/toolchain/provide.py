@@ -13,9 +13,8 @@ from pathlib import Path
 from tools.toolchain.archives import find_downloaded, take_archives
 from tools.toolchain.build import build, check_space
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import is_offline
-from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import (
     HOST,
     Origin,

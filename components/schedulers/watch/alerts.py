@@ -1,5 +1,5 @@
-"""The kube-schedulers that Foresite runs, as alerts and a dashboard: whether one leads, places pods,
-and stays up; and how fast the API server answers them.
+"""The kube-schedulers that Foresite runs, as alerts and a dashboard: whether one leads, places pods
+and stays up, and how fast the API server answers them.
 
 The gang plugin ends its process on purpose when it finds itself stuck, and a scheduler that hangs
 may still hold its lease: so what is asked in the end is whether pods are placed. The canary sees to
