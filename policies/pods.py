@@ -184,8 +184,7 @@ GIVEN = frozenset({POOL_LABEL, ACCELERATOR_LABEL, CONTROL_PLANE, CONTROL_PLANE_M
 
 
 class Nodes(NamedTuple):
-    """Nodes of equal labels, those that only their Machines have included, and how many these
-    are."""
+    """Nodes of equal labels, those that only their Machines have included, and their number."""
 
     labels: Json
     number: int

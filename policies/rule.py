@@ -13,8 +13,7 @@ Json = dict[str, Any]
 
 
 class Severity(StrEnum):
-    """The severity of a rule: what happens to an object that breaks it. The names are
-    CrossGuard's."""
+    """What happens to an object that breaks a rule. The names are CrossGuard's."""
 
     MANDATORY = "mandatory"
     """It is refused."""

@@ -65,8 +65,7 @@ def readers(side: Side | None, read: Manifest) -> Iterator[Reader]:
 
 
 def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
-    """True if pods of a spec read an object at all, and true if they read it in a form that
-    stays."""
+    """Whether pods of a spec read an object at all, and whether they do in a form that stays."""
     volumes = {str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)}
     mounted, fixed = bool(volumes), False
     for key in ("containers", "initContainers", "ephemeralContainers"):
@@ -97,8 +96,7 @@ def _in_environment(container: Json, kind: str, name: str) -> bool:
 
 
 def _restarts(site: SiteChange, reader: Reader) -> bool:
-    """True if the same change gives a reader another pod template, or adds or removes the
-    reader."""
+    """True if the same change gives a reader another pod template, or adds or removes it."""
     change = site.changes.get(reader.name)
     if change is None:
         return False

@@ -35,8 +35,7 @@ _BUILT_IN = {
 
 
 class Fit(IntEnum):
-    """The fit of a pod on a host; the least of several conditions counts, or the best of
-    alternatives."""
+    """The fit of a pod on a host; the least of conditions counts, or the best of alternatives."""
 
     NO = 0
     MAYBE = 1

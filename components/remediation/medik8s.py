@@ -35,8 +35,7 @@ node does not count as healthy, and its remediation is not ended (soonMatchingNo
 
 
 def health_checks(site: Site) -> list[Manifest]:
-    """The objects of a site's remediators of the kind medik8s; none where it has no such
-    remediator."""
+    """The objects of a site's remediators of the kind medik8s."""
     found: list[Manifest] = []
     for remediator in site.file.remediation.healers if site.file.remediation else ():
         if remediator.kind is RemediatorKind.MEDIK8S:

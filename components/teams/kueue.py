@@ -39,8 +39,7 @@ cover also what is not limited."""
 
 
 def queues(site: Site) -> list[Manifest]:
-    """Flavours, the cohort, each team's queues, and PriorityClasses; nothing where Kueue serves no
-    model."""
+    """Flavours, the cohort, teams' queues, PriorityClasses; nothing where Kueue serves no model."""
     models = models_held_by(site, Holder.KUEUE)
     if not models:
         return []
@@ -99,8 +98,7 @@ def _flavor(site: Site, model: str) -> Manifest:
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
-    """The resources of all teams together: the devices of all machines, and no limit of the
-    rest."""
+    """The resources of all teams together: all machines' devices, and no limit of the rest."""
     limits = {each: {"nominalQuota": str(supply(site, each).devices)} for each in models}
     every = {name: {"nominalQuota": much} for name, much in _unlimited_resources(site).items()}
     # There is one, however the site is called.

@@ -142,8 +142,7 @@ class Reboot(RepairJob):
         self._log("reboot counted")
 
     def _ask(self, host: Host) -> None:
-        """Request the reboot; the mark on the host says that this was done, whatever became of
-        it."""
+        """Request the reboot; the mark on the host says that this was done, whatever came of it."""
         while host.notes.get(REBOOT) != self.operation:
             self._check()
             notes = {ASKED: HARD, REBOOT: self.operation, **self._history(host, history.REBOOT)}

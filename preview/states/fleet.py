@@ -83,8 +83,7 @@ def _holds(data: bytes, needles: Iterable[bytes]) -> bool:
 
 
 def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Iterator[bytes]:
-    """The texts in a site's files by which a change of a file that is not its own concerns the
-    site."""
+    """Texts in a site's files by which another file's change concerns the site."""
     for path in changed:
         if path in _HARDWARE:
             yield from _profiles(before, after)
@@ -198,8 +197,7 @@ def _rows(data: bytes, name: bytes, column: bytes) -> Iterator[tuple[str, bytes]
 
 
 def _cells(contents: Iterable[bytes]) -> set[bytes]:
-    """The values that two sites must not share, wherever they stand in a host list or a site
-    file."""
+    """The values that two sites must not share, wherever in a host list or site file they stand."""
     found: set[bytes] = set()
     for data in contents:
         header, _, rows = data.partition(b"\n")

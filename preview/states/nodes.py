@@ -23,8 +23,7 @@ class NodesError(Exception):
 
 
 class Seen(NamedTuple):
-    """The nodes of a site by name, and when the youngest of their conditions was told; empty where
-    none says so."""
+    """A site's nodes by name, and when a condition was told last; empty where none says so."""
 
     nodes: Mapping[str, NodeState]
     when: str

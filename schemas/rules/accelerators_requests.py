@@ -127,8 +127,7 @@ def gpu_operator(
 
 
 def operator_resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
-    """A model's settings of its plugin hold under the GPU operator, which runs a plugin of its
-    own."""
+    """A model's settings of its plugin hold under the GPU operator, which runs its own."""
     for each in operated_models(site) if all_known(site) else ():
         own, plugin = each.model in settings.models, each.record.plugin
         at: Path = ("accelerators", "models", each.model, "plugin")

@@ -47,8 +47,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 
 
 def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    """Each file below sites/ that a site names, or a pattern of such, with the place that names
-    it."""
+    """Each file below sites/ that a site names, or a pattern of such, with where it is named."""
     for place, path in each_at(file, *_FILES, *_CERTIFICATES):
         if path:
             yield path, place

@@ -108,8 +108,7 @@ def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
 
 
 def table(site: Site, cache: Cache) -> Iterator[Finding]:
-    """The table is one that Envoy takes, and large enough that a lost host costs little more than
-    its own keys."""
+    """Envoy takes the table, and it is so large that a lost host costs little but its own keys."""
     size, needed = cache.table_size, entries(len(site.cache_hosts()))
     place = (*_PLACE, "table_size")
     if size < needed:

@@ -55,8 +55,7 @@ def server_port(site: Site, cache: Cache) -> Iterator[Finding]:
 
 
 def server_environment(cache: Cache) -> Iterator[Finding]:
-    """Settings for which the cache has fields stand in those alone: Envoy, volumes and jobs go by
-    them."""
+    """What the cache has fields for stands in those alone: Envoy, volumes and jobs go by them."""
     for name in cache.server.env:
         if name in SERVER_VARIABLES:
             field = SERVER_VARIABLES[name]

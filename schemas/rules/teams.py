@@ -61,8 +61,7 @@ def team_priorities(site: Site) -> Iterator[Finding]:
 
 
 def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
-    """A container's default request is within its limit, and its limit within what it may
-    request."""
+    """A container's default request is within its limit, and that within what it may request."""
     yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
     for place, team in teams_of(site):
         if team.ephemeral_storage is not None:

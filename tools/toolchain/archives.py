@@ -198,8 +198,7 @@ def _unpack(packed: Path, archive: Archive, folder: Path) -> None:
 
 
 def _why_unfit(archive: Archive, part: Part, folder: Path) -> str:
-    """The reason why the archive's ``part`` cannot be used; empty if it can, and then its version
-    is noted."""
+    """Why the archive's ``part`` cannot be used; empty if it can, and its version is noted."""
     path = folder / part.name
     for file in archive.members[part.name]:
         beside = folder / PurePosixPath(file).name

@@ -69,8 +69,7 @@ def filling(target: Path) -> Iterator[Path]:
 
 
 def place(source: Path, target: Path) -> None:
-    """Put an executable at another path too: a hard link where the disk allows it, as they are
-    large."""
+    """Put an executable at another path too: as a hard link if possible, as they are large."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         target.hardlink_to(source)

@@ -1,4 +1,4 @@
-"""Faults and progress for a person: a line that ticks on a terminal, a line now and then in a log."""
+"""Faults and progress for a person: a line that ticks on a terminal, one now and then in a log."""
 
 import sys
 import time
@@ -55,5 +55,4 @@ class Fault(Exception):
 
 
 class ToolchainError(Fault):
-    """A fault of the toolchain and what to do about it; ``details`` are lines of a failed tool's
-    output."""
+    """A fault of the toolchain; ``details`` are lines of a failed tool's output."""

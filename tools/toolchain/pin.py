@@ -44,8 +44,7 @@ def pin(console: Console, path: Path = VERSIONS) -> bool:
 def _compare(
     archive: Archive, platform: str, path: Path, read: Callable[[str], str]
 ) -> tuple[bool, str]:
-    """The result of a comparison: whether the pinned digest is the published one now, and what to
-    say."""
+    """Whether the pinned digest is the published one now, and what to say."""
     pinned, url = archive.digests[platform], archive.list_url(platform)
     try:
         found = published_digest(read(url), PurePosixPath(archive.url(platform)).name)

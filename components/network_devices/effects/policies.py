@@ -69,8 +69,7 @@ def _by(side: Side) -> SriovBy:
 
 
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
-    """The reason why the webhook refuses a policy that takes interfaces; empty where it does
-    not."""
+    """Why the webhook refuses a policy that takes interfaces; empty where it does not."""
     pool = pool_name(change)
     if not all(settings(side).operator_webhooks for side in site.sides):
         return ""
@@ -111,8 +110,7 @@ def _redivision(site: SiteChange, what: str, otherwise: str) -> Verdict:
 
 
 def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
-    """The effect on interfaces that a policy no longer divides; those of another policy are judged
-    there."""
+    """The effect on interfaces that no policy divides any more; of others it is judged there."""
     pool = pool_name(change)
     after = sriov_interfaces(site.after, pool)
     gone = [name for name in interfaces if name not in after]

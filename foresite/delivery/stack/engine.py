@@ -165,8 +165,7 @@ class Engine:
         )  # fmt: skip
 
     def refresh(self, urns: Iterable[str] = (), *more: str) -> subprocess.CompletedProcess[str]:
-        """Read objects of the state from their clusters, which are not changed: all of them, where
-        none is named."""
+        """Read objects of the state, all where none is named, from their unchanged clusters."""
         targets = [part for urn in urns for part in ("--target", urn)]
         return self.cautious().run(
             "refresh", "--yes", "--skip-preview", "--run-program", *more, "--non-interactive",
@@ -191,8 +190,7 @@ class Engine:
             self._note.unlink(missing_ok=True)
 
     def noted_objects(self) -> list[tuple[str, ...]]:
-        """The objects that an interrupted run was about to make: cluster, apiVersion, kind,
-        namespace, name."""
+        """What an interrupted run was to make: cluster, apiVersion, kind, namespace, name."""
         return self._read_note()[0]
 
     def renote(self, objects: Iterable[tuple[str, ...]]) -> None:
