@@ -12,7 +12,7 @@ from pathlib import Path
 from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
-from schemas.rules.hosts import UNIQUE_COLUMNS
+from schemas.rules.identity import UNIQUE_COLUMNS
 
 FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""

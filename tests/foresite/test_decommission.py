@@ -27,7 +27,7 @@ from preview.report import comment, document, html, text
 from preview.result import Preview, SitePreview, State
 from schemas.facts.site import Site
 from schemas.load import load_site
-from schemas.model.decommission import Decommission
+from schemas.model.site_file import Decommission
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import all_sites
 

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.delivery.stack.locks import Lock, locks
-from foresite.delivery.stack.log import open_log
-from foresite.delivery.stack.temporary import private
+from foresite.delivery.stack.temporary import open_log, private
 from foresite.interruption import running
 from schemas.reading.bounded import parse_json
 
