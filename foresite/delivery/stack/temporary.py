@@ -1,4 +1,4 @@
-"""What a run writes: its log, and temporary files, in a folder of their own that does not outlive it.
+"""What a run writes: its log, and temporary files in a folder of their own that ends with it.
 
 The Kubernetes provider writes a copy of the whole kubeconfig, with its tokens, into the folder for
 temporary files at each start, and leaves it there (pulumi-kubernetes 4.25.0,
