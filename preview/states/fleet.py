@@ -64,7 +64,7 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
             regions = {path: name for path in side.files if (name := region_of(path))}
             held = side.read(regions)
             needles |= {
-                n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
+                n.encode() for p, n in regions.items() if holds(held.get(p, b"\\"), needles)
             }
         for side in (before, after):
             files = {
@@ -73,11 +73,11 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
             rest = [path for path, name in files.items() if name not in names]
             read = side.read(rest)
             # What cannot be read may name anything.
-            names |= {files[path] for path in rest if _holds(read.get(path, b"\\"), needles)}
+            names |= {files[path] for path in rest if holds(read.get(path, b"\\"), needles)}
     return sorted(names)
 
 
-def _holds(data: bytes, needles: Iterable[bytes]) -> bool:
+def holds(data: bytes, needles: Iterable[bytes]) -> bool:
     """True if a site's file may name one of the needles: a text can be spelled with escapes."""
     return b"\\" in data or any(needle in data for needle in needles)
 
@@ -93,12 +93,17 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
             if region := region_of(path):
                 yield region.encode()
                 continue
-            folder, _, name = path.removeprefix("sites/").rpartition("/")
-            yield path.removeprefix("sites/").encode()
-            # A pattern names it up to a star, a chart by its folder.
-            yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
-            if name in (LOCK, VALUES, RENDERED):
-                yield folder.encode()
+            yield from names_of(path)
+
+
+def names_of(path: str) -> Iterator[bytes]:
+    """The texts by which a site or a region names a file below sites/ that several may name."""
+    folder, _, name = path.removeprefix("sites/").rpartition("/")
+    yield path.removeprefix("sites/").encode()
+    # A pattern names it up to a star, a chart by its folder.
+    yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
+    if name in (LOCK, VALUES, RENDERED):
+        yield folder.encode()
 
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:

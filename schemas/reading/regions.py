@@ -30,6 +30,7 @@ from schemas.reading.wording import pattern_of
 from schemas.reading.yaml_reader import Document, Path, read_yaml
 
 FOLDER = "regions"
+_USELESS = "its sites would get nothing of it"
 _NOTHING = object()
 
 
@@ -55,12 +56,11 @@ def region_problems(root: Folder) -> list[Problem]:
     found: list[Problem] = []
     for name in names_in(root / FOLDER):
         region, shown = read_region(root, name), f"{FOLDER}/{shorten(name, 200)}{SITE_FILE}"
-        if not _is_name(name):
-            found.append(whole_file(shown, *words("region-unnamable")))
-        elif region is None:
-            found.append(whole_file(shown, *words("region-of-other-ending")))
-        else:
+        if _is_name(name) and region is not None:
             found += region.problems
+        else:
+            fault = "region-of-other-ending" if _is_name(name) else "region-unnamable"
+            found.append(replace(whole_file(shown, *words(fault)), reason=_USELESS))
     return found
 
 
@@ -79,7 +79,7 @@ def _explain(problem: Problem) -> Problem:
     field = SiteFile.model_fields.get(first)
     section = section_of(field) if field else None
     if problem.code is Code.FILE_EMPTY:
-        return replace(problem, reason="its sites would get nothing of it")
+        return replace(problem, reason=_USELESS)
     if problem.code is Code.WRONG_TYPE and (first, second) in BUNDLED.values():
         return replace(problem, fix="write the value out: only a site can name a bundle")
     if problem.code is not Code.UNKNOWN_FIELD or not field:

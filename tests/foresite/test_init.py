@@ -4,6 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -99,30 +100,54 @@ def uses(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip().startswith("uses:")]
 
 
+BUILT = f"foresite-{version()}-py3-none-any.whl"
+HTTPS = f"https://example.com/{BUILT}"
+GIT = {"vcs": "git", "commit_id": "ab12"}
+
+
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("said", "written", "advice"),
     [
-        ({"url": "https://example.com/f.whl", "archive_info": {}}, True),
-        ({"url": "https://me@example.com/f.whl", "archive_info": {}}, False),
-        ({"url": "file:///home/me/a%20b.whl", "archive_info": {}}, False),
-        (None, False),
+        ({"url": HTTPS, "archive_info": {}}, f'{{ url = "{HTTPS}" }}', ""),
+        (
+            {"url": "https://example.com/f", "vcs_info": GIT},
+            '{ git = "https://example.com/f", rev = "ab12" }',
+            "",
+        ),
+        (
+            {"url": "FILE", "archive_info": {}},
+            f'{{ path = "wheels/{BUILT}" }}',
+            "from the copy wheels/",
+        ),
+        ({"url": "file:///gone/" + BUILT, "archive_info": {}}, "", "uv looks in"),
+        ({"url": "https://me@example.com/f.whl", "archive_info": {}}, "", "uv looks in"),
+        ({"url": "ssh://example.com/f", "vcs_info": GIT}, "", "uv looks in"),
+        ({"url": "file:///checkout", "dir_info": {}}, "", "uv looks in"),
+        (None, "", ""),
     ],
 )
-def test_the_address_that_it_came_from_is_written_where_others_can_use_it(
+def test_where_it_came_from_is_written_where_others_can_use_it(
     said: dict[str, object] | None,
-    written: bool,
+    written: str,
+    advice: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = None if said is None else json.dumps(said)
+    file = tmp_path / "my files" / BUILT
+    file.parent.mkdir()
+    file.write_bytes(b"a wheel")
+    text = None if said is None else json.dumps(said).replace("FILE", file.as_uri())
     found = type("Found", (), {"read_text": staticmethod(lambda _: text)})
     monkeypatch.setattr(init, "distribution", lambda _: found)
     assert main(["init", str(tmp_path / "a")]) == OK
-    shown = (tmp_path / "a" / "pyproject.toml").read_text("utf-8")
-    assert ('foresite = { url = "https://example.com/f.whl" }' in shown) is written
-    advice = "cp '/home/me/a b.whl' wheels/\nand write into pyproject.toml where it is:\n"
-    assert (advice in capsys.readouterr().out) is ("file:" in str(said))
+    project = tomllib.loads((tmp_path / "a" / "pyproject.toml").read_text("utf-8"))
+    source = tomllib.loads(f"foresite = {written}") if written else None
+    assert project["tool"]["uv"].get("sources") == source
+    told = capsys.readouterr().out
+    assert advice in told and (advice != "" or told.endswith("foresite check\n"))
+    copy = tmp_path / "a" / "wheels" / BUILT
+    assert copy.exists() is ("FILE" in str(said)) and (not copy.exists() or copy.read_bytes())
 
 
 def test_a_preview_before_the_first_commit_says_what_is_missing(
@@ -287,6 +312,21 @@ def test_a_catalogue_of_ones_own_adds_to_the_built_in_one(
     assert run(made, "preview") == OK
     shown = capsys.readouterr().out
     assert "3 objects differ in lab-1" in shown and "edit: catalogue/hardware.yaml:7:" in shown
+
+
+def test_what_no_site_takes_from_the_catalogue_is_judged_too(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (made / "catalogue" / "releases").mkdir()
+    for name in ("hardware.yml", "profiles.yaml", "releases/a.yml", "releases/b.yaml", "a.txt"):
+        (made / "catalogue" / name).write_text("a: b\n")
+    (made / "catalogue" / "accelerators.yaml").write_text("accelerators: []\n")
+    assert run(made, "check", "--format", "json") == FOUND
+    found = json.loads(capsys.readouterr().out)["problems"]
+    assert {each["file"].removeprefix("catalogue/") for each in found} == {
+        *("hardware.yml", "profiles.yaml", "releases/a.yml", "releases/b.yaml"),
+        "accelerators.yaml",
+    }
 
 
 def test_a_catalogue_of_ones_own_replaces_nothing(

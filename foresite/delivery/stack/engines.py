@@ -14,6 +14,11 @@ _CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "pr
 _LINKED = (*_CODE, "catalogue", "regions", "sites")
 """What the program of a repository is made of, and reads."""
 
+_INSTALL = (
+    "install Pulumi (https://www.pulumi.com/docs/install) and its provider (`pulumi plugin install"
+    " resource kubernetes`) in these versions; a checkout of Foresite can try a site with --trial"
+)
+
 
 def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
     """Pulumi for a site: the caller's own, or the trial's; for none, to ask its backend alone.
@@ -30,9 +35,12 @@ def _own(root: Path, stack: str) -> Engine:
     """Pulumi as it is installed, with the backend and the kubeconfig of whoever calls."""
     from tools.toolchain import Origin, cache_directory, locate
 
-    pulumi = locate(["pulumi"])["pulumi"]
+    try:
+        pulumi = locate(["pulumi"])["pulumi"]
+    except ToolchainError as error:
+        raise ToolchainError(error.message, _INSTALL) from None
     if pulumi.origin is not Origin.INSTALLED:
-        raise UsageError("install the Pulumi CLI, or try the site with --trial")
+        raise ToolchainError("Pulumi is not installed", _INSTALL)
     env = dict(os.environ)
     if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
         env["PULUMI_SKIP_CHECKPOINTS"] = "true"
@@ -51,7 +59,8 @@ def _trial(root: Path, site: Site | None) -> Engine:
     plane = ControlPlane(folder)
     if not plane.status().running:
         raise UsageError(
-            f"the trial API server does not run; start it with make up SITE={name or 'NAME'}"
+            "the trial API server does not run; in a checkout of Foresite start it with"
+            f" make up SITE={name or 'NAME'}"
         )
     if site and site.file.cluster.context:
         serve(plane, (each.body for made in site_objects(site).values() for each in made))
