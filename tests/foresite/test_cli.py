@@ -117,7 +117,7 @@ def test_a_hint_is_shown_and_fails_nothing(root: Path, capsys: pytest.CaptureFix
 
 def test_the_other_places_of_a_hint_are_told_file_by_file() -> None:
     also = ("sites/a.yaml:3:9 region", "regions/r.yaml:5:1 x", "sites/a.yaml:3:9 region")
-    hint = Problem("regions/r.yaml", 4, 2, Code.PLACEHOLDER, "x", "", "said", "fix", also=also)
+    hint = Problem("regions/r.yaml", 4, 2, Code("placeholder"), "x", "", "said", "fix", also=also)
     assert [*check.hint_lines([hint])] == [
         "hint: regions/r.yaml:4:2: placeholder x: said (also sites/a.yaml:3; regions/r.yaml:5); fix"
     ]
