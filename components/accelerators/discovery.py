@@ -6,15 +6,16 @@ whether a driver or a plugin sees them or not; how many there should be is in a 
 pool. A node without a device of the model has no such label.
 
 Sources: node-feature-discovery 0.19.0, pkg/apis/nfd/nodefeaturerule/rule.go (a template sees the
-devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels).
+devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels, extended resources, and
+rule.matched: what the rules before have made).
 """
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served_pools
-from components.making.manifest import Json, Manifest, config_map, site_object
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, config_map, filled, site_object
+from schemas.facts.feature_gates import counted_models
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN
-from schemas.model.accelerators import AcceleratorModel, Pci
+from schemas.model.accelerators import Pci
 
 SEEN_DOMAIN = f"seen.{OWN_DOMAIN}"
 
@@ -27,19 +28,35 @@ def device_count_label(model: str) -> str:
 def discovery(site: Site) -> list[Manifest]:
     """A NodeFeatureRule for each model, and a ConfigMap for each pool."""
     pools = served_pools(site)
-    rules = [_rule(site, model, each) for model, each in {p.model: p.record for p in pools}.items()]
+    rules = [_rule(site, model, pools) for model in dict.fromkeys(p.model for p in pools)]
     return [*rules, *(_expected_devices(site, each) for each in pools)]
 
 
-def _rule(site: Site, model: str, record: AcceleratorModel) -> Manifest:
+def _rule(site: Site, model: str, pools: list[Served]) -> Manifest:
     (spec,) = filled(
         __file__,
         model=model,
         labels=f"{device_count_label(model)}={{{{ len .pci.device }}}}",
-        devices=_pci_match(record.pci),
+        devices=_pci_match(site.accelerators[model].pci),
     )
+    if model in counted_models(site):
+        counts = {each.devices: each for each in pools if each.model == model}
+        spec["rules"] += [_resource(site, each) for each in counts.values()]
     named = metadata(site, f"accelerator-{model}")
     return site_object(f"NodeFeatureRule/{model}", "nfd.k8s-sigs.io/v1alpha1", named, spec=spec)
+
+
+def _resource(site: Site, each: Served) -> Json:
+    """Gives nodes the model's resource, for Kueue's topology. A node has it whole while its bus
+    shows all cards, and else not at all: a kubelet that starts again ends pods that hold more of
+    it than the node has, and looks at no resource that the node does not have."""
+    label, count = device_count_label(each.model), str(each.devices)
+    match = {"feature": "rule.matched", "matchExpressions": {label: {"op": "In", "value": [count]}}}
+    return {
+        "name": f"{each.model} of {count}",
+        "matchFeatures": [match],
+        "extendedResources": {site.resource(each.model): str(site.devices(each.pool))},
+    }
 
 
 def _pci_match(pci: Pci) -> Json:

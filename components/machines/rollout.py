@@ -188,8 +188,8 @@ def _domains(group: Group, plan: PoolPlan) -> Iterator[str]:
         if whole
         else "none surely keeps all its"
     )
-    yield TOLD.say("racks", count=count, kept=kept)
-    if taken < group.replicas:
+    yield TOLD.say("racks", count=count, s="s" * (count > 1), kept=kept)
+    if count > 1 and taken < group.replicas:
         yield TOLD.say("by_name", taken=min(taken, count), count=count)
 
 

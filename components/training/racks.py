@@ -100,10 +100,21 @@ def faults(setting: Setting) -> Iterator[Refusal]:
     elif placement(setting) is not Rack.ANY and (double := _ambiguous(setting)):
         fix = f"leave it out, or give racks of two zones two names, such as that of {double}"
         yield Refusal("--rack", "racks of two zones have one name, by which nodes are chosen", fix)
+    elif _crowded(setting):
+        message = "Kueue may put two workers on a host, which has one channel of the ComputeDomain"
+        yield Refusal("--per-worker", message, f"write {setting.most}, all of a host")
     elif request.rack == Rack.REQUIRED and (most := largest(setting)) < request.workers:
         message = f"a rack holds {most} workers of {request.model} at most"
         fix = f"write at most {most}, or --rack {Rack.PREFERRED}"
         yield Refusal("--workers", message, fix)
+
+
+def _crowded(setting: Setting) -> bool:
+    """True if Kueue, which knows nothing of channels (tas_flavorassigner.go counts the resources of
+    pods), may choose one host for two workers of a ComputeDomain: the second would wait there."""
+    chosen = setting.backend.topology if setting.backend and _by_topology(setting) else ()
+    fitting = (setting.fit(here, channels=False) for here in setting.rooms)
+    return TopologyLevel.HOST in chosen and setting.has_domain and max(fitting, default=0) > 1
 
 
 def note(setting: Setting) -> list[str]:

@@ -146,11 +146,12 @@ class Setting:
         several = self.request.workers > 1 and domain_settings(self.site) is not None
         return several and self.shares_nvlink
 
-    def fit(self, here: Room) -> int:
+    def fit(self, here: Room, *, channels: bool = True) -> int:
         """How many workers fit on a host. It has one channel of a ComputeDomain, which no two
-        claims share (dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-kubelet-plugin/driver.go)."""
+        claims share (dra-driver-nvidia-gpu 0.4.1, cmd/compute-domain-kubelet-plugin/driver.go);
+        without ``channels``: for those that do not look at it."""
         found = workers_on(here, max(1, self.per_worker), self.cpu, self.memory)
-        return min(1, found) if self.has_domain else found
+        return min(1, found) if channels and self.has_domain else found
 
     @property
     def gang(self) -> Gang | None:

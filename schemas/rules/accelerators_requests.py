@@ -9,7 +9,13 @@ counted against what is idle on a node, also one that a DeviceClass bears).
 import re
 from collections.abc import Iterator
 
-from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, uses_dra
+from schemas.facts.feature_gates import (
+    OLDEST,
+    OLDEST_DRA,
+    completed_models,
+    counted_models,
+    uses_dra,
+)
 from schemas.facts.sharing import MIG_RESOURCE
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings, GpuOperator
@@ -24,8 +30,7 @@ from schemas.rules.accelerators import (
     operated_models,
     served_models,
 )
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""
@@ -84,15 +89,16 @@ def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
 
 def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """Volcano looks for every resource of a pod on nodes: also for those that no node has, by
-    admission, and for those that a DeviceClass stands for, by DRA."""
+    admission, and for those that a DeviceClass stands for, by DRA. Kueue does so for its topology
+    alone (Kueue 0.19.2, tas_flavor_snapshot.go), and nodes get those of admission for it."""
     if not all_known(site):
         return
     absent = {each.model for each in served_models(site) if not _on_nodes(site, each)}
+    absent -= {*counted_models(site)}
     for index, backend in enumerate(scheduling.backends):
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
         mine = [each for each in models if each in absent]
-        # Kueue does so for its topology alone (Kueue 0.19.2, tas_flavor_snapshot.go).
         counts = backend.kind is BackendKind.KUEUE and backend.topology
         if mine and (counts or backend.kind is BackendKind.VOLCANO):
             way = "remove topology" if counts else "choose another backend for these pools"
@@ -128,8 +134,7 @@ def gpu_operator(
 
 
 def operator_resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
-    """A model's settings of its plugin hold under the GPU operator, which runs a plugin of its
-    own."""
+    """A model's settings of its plugin hold under the GPU operator, which runs its own."""
     for each in operated_models(site) if all_known(site) else ():
         own, plugin = each.model in settings.models, each.record.plugin
         at: Path = ("accelerators", "models", each.model, "plugin")

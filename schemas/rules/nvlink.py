@@ -11,9 +11,7 @@ from schemas.facts.racks import in_two_zones, nvlink_pools
 from schemas.facts.site import Site
 from schemas.model.accelerators import DRIVER_IMAGE, AcceleratorSettings, ComputeDomains
 from schemas.model.vocabulary import ModelBy, TopologyLevel
-from schemas.rules.finding import Finding, HostCell, Path
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, HostCell, InPool, Path, say
 
 TRAYS = 18
 """Hosts of an NVL72 rack; an IMEX domain of one NVLink domain has no more."""
@@ -59,6 +57,14 @@ def accelerators(at: InPool) -> Iterator[Finding]:
     # A model that is not known is a fault of its own.
     if devices is None or (record and record.vendor != "nvidia"):
         yield say("nvlink-without-gpus", at.path("hardware"), at.pool)
+
+
+def spares(at: InPool) -> Iterator[Finding]:
+    """The spares of a pool are in the one rack that it has: any host may be one, and a machine that
+    gets one of another rack leaves its own for good."""
+    racks = {host.rack for host in at.site.hosts_of(at.pool)}
+    if at.pool.spares and at.pool in nvlink_pools(at.site) and len(racks) > 1:
+        yield say("nvlink-spares", at.path("spares"), at.pool, len(racks))
 
 
 def compute_domains(

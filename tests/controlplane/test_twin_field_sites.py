@@ -24,7 +24,7 @@ from components.schedulers.objects import objects as schedulers
 from components.teams.objects import objects as teams
 from foresite.cli import main
 from foresite.delivery.servers.prerequisites import TABLE
-from schemas.facts.feature_gates import api_server_gates, runtime_config
+from schemas.facts.feature_gates import api_server_gates, counted_models, runtime_config
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL, RACK_LABEL
 from schemas.kubernetes.objects import load_crds, store
@@ -32,7 +32,7 @@ from schemas.load import load_site
 from schemas.model.site_file import Pool
 from tests.controlplane.test_twin_queues import OTHERS, QUEUES
 from tests.kit.accelerator_pods import answer, apply, limits, namespaces, pod, until
-from tests.kit.repository import FIELD, FLEET, ROOT
+from tests.kit.repository import FIELD, FLEET
 from tests.kit.scheduling_world import eventually
 from tests.kit.twin import operators
 from tests.kit.twin.cluster import Parts, twin
@@ -76,10 +76,13 @@ def loaded(root: Path, name: str) -> Site:
 
 
 def advertised(site: Site, pool: Pool) -> dict[str, str]:
-    """The plugin's resource, of slices where the pool is shared, and network devices."""
+    """The plugin's resource, of slices where the pool is shared, the model's that node feature
+    discovery gives (test_twin_queues.py), and network devices."""
     found = dict.fromkeys(needs(site, pool, "").resources, "1000")
     if model := site.model(pool):
         found[site.accelerators[model].plugin.resource] = str(site.devices(pool))
+        if model in counted_models(site):
+            found[site.resource(model)] = str(site.devices(pool))
     return found
 
 
@@ -189,7 +192,7 @@ def end(here: World, space: str, made: list[Json]) -> None:
         name = each["metadata"]["name"]
         here.t.client.request("DELETE", f"{path}/{name}?propagationPolicy=Background")
     here.watch.until("no pods", lambda: not here.watch.pods(space))
-    eventually("no workloads", lambda: not here.t.client.items(QUEUES, "Workload"))
+    eventually("no workloads", lambda: not here.t.client.items(QUEUES, "Workload", space))
 
 
 def remove(here: World, made: list[Manifest]) -> None:
@@ -235,9 +238,9 @@ def racks(here: World, made: list[Json], count: int) -> int:
 
 
 def changed(root: Path, name: str, words: dict[str, str]) -> Site:
-    """A site of the repository with other words, each of which stood in one place, at ``root``."""
+    """A site with other words, each of which stood in one place, at ``root``."""
     for part in ("sites", "regions"):
-        shutil.copytree(ROOT / part, root / part)
+        shutil.copytree(ROOTS.get(name, FLEET) / part, root / part)
     file = root / f"sites/{name}.yaml"
     text = file.read_text("utf-8")
     for old, new in words.items():
@@ -290,6 +293,39 @@ def test_kueue_with_a_topology_keeps_a_job_in_one_rack(
     eventually("a refusal", lambda: "topology" in held(here))
     assert not here.watch.bound(space)
     end(here, space, made)
+    remove(here, up)
+
+
+@pytest.mark.parametrize("name", ["sapporo-1", "nvl-2"])
+def test_kueue_with_a_topology_gives_each_rack_of_an_nvl72_to_one_job(
+    here: World, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a model whose name admission alone knows. A job that lost its rack to the repair of one
+    tray waits for that tray."""
+    words = {
+        "pools: [gb200]}]": "pools: [gb200], topology: [zone, rack, host]}]",
+        "gb200-192gb: 68}": "gb200-192gb: 72}",
+        "\nscheduling:\n": "\nscheduling:\n  overcommit_percent: {gb200-192gb: 103}\n",
+    }
+    up, jobs = stand(here, changed(tmp_path, name, words)), {}
+    for team in ("models", "science"):
+        made = printed(tmp_path, Case(name, team, "gb200-192gb", 18, "gb200"), capsys)
+        space = start(here, made)
+        (rack,) = {each[RACK_LABEL] for each in landed(here, space, 18)}
+        jobs[rack] = (space, made)
+    assert len(jobs) == 2
+    rack, (space, made) = jobs.popitem()
+    end(here, space, made)
+    tray = next(node["metadata"] for node in here.watch.nodes()
+                if node["metadata"]["labels"][RACK_LABEL] == rack)  # fmt: skip
+    here.cordon(tray["name"])
+    start(here, made)
+    eventually("a refusal", lambda: "topology" in held(here))
+    assert not here.watch.bound(space)
+    here.cordon(tray["name"], on=False)
+    assert {each[RACK_LABEL] for each in landed(here, space, 18)} == {rack}
+    for each in ((space, made), *jobs.values()):
+        end(here, *each)
     remove(here, up)
 
 

@@ -22,6 +22,7 @@ from foresite.delivery.servers.prerequisites import TABLE
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import load_crds, store
 from schemas.model.scheduling import Scheduling
+from schemas.model.vocabulary import TopologyLevel
 from tests.components.teams.test_effects import change, effects
 from tests.controlplane.test_twin_models import parts
 from tests.golden import with_pool
@@ -63,9 +64,7 @@ PATIENCE = 8
 
 
 def queued(
-    teams: Sequence[Json] = (VISION, ROBOTICS),
-    priorities: Sequence[Json] = PRIORITIES,
-    **v100: Any,
+    teams: Sequence[Json] = (VISION, ROBOTICS), priorities: Sequence[Json] = PRIORITIES, **v100: Any
 ) -> Site:
     """Three hosts of v100 and three of h100 by Kueue, two of mncore by Volcano; teams may be
     guaranteed more than there is. ``v100`` are fields of that pool."""
@@ -488,6 +487,13 @@ def test_devices_on_the_bus_become_labels(here: World) -> None:
             if each["metadata"]["name"] in seen
         }
 
+    def counted(pool: str) -> str | None:
+        """What a node has of its model's own resource; a kubelet offers pods as much."""
+        (node,) = (each for each in here.watch.nodes() if each["metadata"]["name"] == nodes[pool])
+        resource = here.site.resource(V100 if pool == "v100" else H100)
+        found: str | None = node["status"]["capacity"].get(resource)
+        return found
+
     wanted = {nodes["v100"]: {V100: "7"}, nodes["h100"]: {H100: "8"},
               nodes["mncore"]: {MNCORE: "8"}, nodes["cpu"]: {}}  # fmt: skip
     here.watch.until("the labels", lambda: labels() == wanted)
@@ -496,3 +502,18 @@ def test_devices_on_the_bus_become_labels(here: World) -> None:
     here.t.client.delete(rules[-1]["apiVersion"], "NodeFeatureRule", rules[-1]["metadata"]["name"])
     wanted |= {nodes["v100"]: {V100: "6"}, nodes["mncore"]: {}}
     here.watch.until("the change", lambda: labels() == wanted)
+    # With a topology nodes that show all cards have the model's resource, and no others.
+    assert counted("h100") is None
+    (kueue,) = (each for each in here.site.scheduling.backends if each.name == KUEUE["name"])
+    by_rack = kueue.model_copy(update={"topology": [TopologyLevel.RACK]})
+    section = here.site.scheduling.model_copy(update={"backends": [by_rack]})
+    file = here.site.file.model_copy(update={"scheduling": section})
+    for each in accelerators(replace(here.site, file=file)):
+        if each.kind == "NodeFeatureRule":
+            here.t.client.apply(each.body)
+    here.watch.until("the resource", lambda: counted("h100") == "8")
+    assert counted("v100") is None
+    offered = {"status": {"allocatable": {here.site.resource(H100): "8"}}}
+    here.t.client.request("PATCH", f"/api/v1/nodes/{nodes['h100']}/status", offered, merge)
+    here.t.client.apply(operators.node_feature(nodes["h100"], [(*gpu, "2330")] * 7))
+    here.watch.until("its end", lambda: counted("h100") is None)

@@ -6,6 +6,7 @@ The expectations are in tests/verdicts, each with its source.
 import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from itertools import zip_longest
@@ -22,26 +23,13 @@ from schemas.model.host_networks import Bond, FurtherNetwork, NicLayout, Subnet
 from schemas.model.primitives import Model
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import EVERY_COLUMN
-from tests.kit.preview_sides import unchanged
 from tests.verdicts import ROWS
 from tests.verdicts.applying import Folder, Table, apply
-from tests.verdicts.edits import ACCELERATORS, RELEASE
+from tests.verdicts.edits import ACCELERATORS, RELEASE, listed
+from tests.verdicts.edits import site as edited
 from tests.verdicts.row import ANY, Expected, Invalid, Row, Verdict
 
 LOSING = (Action.REFUSED, Action.DELETED)
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    yield Table(tmp_path_factory.mktemp("repository"))
-    assert unchanged()
-
-
-@pytest.fixture
-def repository(table: Table) -> Table:
-    """The same repository for every row, as it was at first."""
-    table.restore()
-    return table
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
@@ -200,6 +188,28 @@ def test_a_tray_that_is_installed_again_ends_the_jobs_of_its_rack(repository: Ta
             "as the rack has hosts"
         ),
     ]
+
+
+def test_a_pool_for_each_rack_is_installed_again_by_itself(repository: Table) -> None:
+    """So a rollout, or spares, are of one rack."""
+    (row,) = (each for each in ROWS if each.name == "NVLink: trays are installed again")
+    pool, name = "  - name: gb200\n", "sapporo-1"
+    other = "  - {name: rack2, hardware: gb200-nvl72-tray, rollout: {max_unavailable: 1}}\n"
+
+    def second(lines: list[dict[str, str]]) -> None:
+        for line in lines:
+            line["pool"] = "rack2" if line["rack"] == "nvl-02" else line["pool"]
+
+    more = (
+        edited(name, pool, other + pool),
+        edited(name, "kueue, pools: [gb200]", "kueue, pools: [gb200, rack2]"),
+        edited(name, "gb200-192gb: 68", "gb200-192gb: 64"),
+        listed(name, second),
+    )
+    apply(replace(row, base=(*row.base, *more)), repository)
+    (found,) = repository.preview().sites
+    ((*_, note),) = [plan.notes for plan in found.plans]
+    assert note.startswith("of 1 rack, each an NVLink domain, none surely keeps all its hosts")
 
 
 def test_every_row_has_a_name_of_its_own_and_a_source() -> None:

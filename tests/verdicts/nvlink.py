@@ -2,7 +2,18 @@
 
 from components.effects.vocabulary import Action, Impact
 from schemas.model.codes import Code
-from tests.verdicts.edits import DIGEST, HARDWARE, Edit, applied, image, record, site, swap
+from tests.verdicts.edits import (
+    DIGEST,
+    HARDWARE,
+    Edit,
+    applied,
+    cells,
+    image,
+    record,
+    site,
+    swap,
+    together,
+)
 from tests.verdicts.row import (
     ANY,
     MD_ROLLS,
@@ -51,8 +62,15 @@ ROWS: tuple[Row, ...] = (
              Expected(_WIDE, {_PLUGIN: Action.ADDED, _CONTROLLER: Action.ADDED}), _SERVED,
              site(_NAME, _DOMAINS, "")),
     _sapporo("ComputeDomains no more", site(_NAME, _DOMAINS, ""),
-             Expected(_WIDE, {**_KEPT, "*compute-domain*": Action.DELETED}, {"Namespace": 1}),
+             Expected(_WIDE, {**_KEPT, "*compute-domain*": Action.DELETED}, {"Namespace": 1},
+                      says=("pods with a claim do not end on their hosts",)),
              f"{_SERVED}; {PROTECTED}"),
+    _sapporo("a topology for Kueue, of a model whose name only admission knows",
+             site(_NAME, "pools: [gb200]}]", "pools: [gb200], topology: [zone, rack, host]}]"),
+             Expected(actions={"Topology": Action.ADDED, "NodeFeatureRule/*": Action.CHANGED},
+                      says=("Kueue's topology counts it for jobs that wait",
+                            "jobs that wait without an annotation of a topology do not start")),
+             "Kueue 0.19.2, tas_flavor_snapshot.go, tas_flavorassigner.go; NFD 0.19.0, nfd-master"),
     _sapporo("an image for the driver of ComputeDomains of which nobody knows the architecture",
              site(_NAME, "{namespace: nvidia-dra}", _IMAGE),
              Invalid(frozenset({Code.IMAGE_ARCHITECTURE})), _SERVED),
@@ -79,6 +97,13 @@ ROWS: tuple[Row, ...] = (
              Expected(actions={"*job-templates*": Action.CHANGED}, says=("people read it",)),
              "job templates have no affinity of racks any more; made jobs stay as they are",
              site(_NAME, _DOMAINS, "")),
+    _sapporo("a tray becomes a spare",
+             together(site(_NAME, _POOL, f"{_POOL}    spares: 1\n"),
+                      site(_NAME, "gb200-192gb: 68", "gb200-192gb: 64")),
+             Expected({"gb200": Verdict(Impact.REMOVE, 36, 1)}, deletions={"hosts": 1},
+                      says=("each host that leaves ends the jobs across its rack",)), _TRAY),
+    _sapporo("a tray is in another rack", cells(_NAME, "sapporo-1-a-008", rack="nvl-03"),
+             Expected(says=("a job that needs the whole rack waits",)), _TRAY),
     _sapporo("another architecture", swap(HARDWARE, _ARM, _AMD),
              Expected({"gb200": reimaged(36)}), MD_ROLLS),
     _sapporo("an OS without an image of the architecture",

@@ -62,7 +62,8 @@ def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effec
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
         yield from not_known(why, MASTER)(site, change, field)
         return
-    yield from TABLE.judges["unplaced"](site, change, field)
+    counts = "extendedResources" in f"{change.before} {change.after}"
+    yield from TABLE.judges["recounted" if counts else "unplaced"](site, change, field)
 
 
 def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

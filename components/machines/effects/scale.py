@@ -146,6 +146,8 @@ def _fewer(
     leave = len(gone) + sum(map(len, moved.values()))
     if leave and stay:
         why += TOLD.say("chosen", leave=leave, mark=DELETE_MACHINE)
+    if any(each.domain for each in groups(site.before, change)):
+        why += TOLD.say("racks")
     # A Machine that goes may be on a host that leaves: then all others stay.
     most = min(go, len(hosts)) if leave and stay else limit_below(hosts, go)
     if go and hosts:

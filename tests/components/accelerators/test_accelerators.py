@@ -162,6 +162,19 @@ def test_nodes_are_labelled_by_the_cards_that_they_show() -> None:
         assert is_system_label(label)  # no pool can claim it
 
 
+def test_kueue_finds_a_models_resource_on_nodes_that_show_all_cards() -> None:
+    """With a topology it counts on nodes, where no plugin makes the model's own resource."""
+    backend = {"name": "q", "kind": "kueue", "pools": ["v100", "mncore"], "topology": ["rack"]}
+    rules = bodies(site(scheduling={"backends": [backend]}), "NodeFeatureRule")
+    found = {name: body["spec"]["rules"][1:] for name, body in rules.items()}
+    (mine,) = found.pop("accelerator-v100-sxm2-32gb")
+    seen = {"seen.foresite.dev/v100-sxm2-32gb": {"op": "In", "value": ["8"]}}
+    assert mine["matchFeatures"] == [{"feature": "rule.matched", "matchExpressions": seen}]
+    assert mine["extendedResources"] == {V100: "8"}
+    # The plugin makes it, or Kueue does not look for it.
+    assert set(map(str, found.values())) == {"[]"}
+
+
 def test_expected_devices_are_data() -> None:
     found = bodies(site(), "ConfigMap")
     assert found.keys() == {f"expected-devices-{pool}" for pool in POOLS}

@@ -148,7 +148,7 @@ def test_a_job_larger_than_a_rack_says_so() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 @every_template
 def test_hosts_that_share_nvlink_give_a_domain_and_a_rack(kind: str, template: Template) -> None:
-    site, wanted = with_nvlink(by_racks(sites()[kind])), fitting(kind, template)
+    site, wanted = with_nvlink(by_racks(sites()[kind])), fitting(kind, template, per_worker=8)
     objects = made(site, wanted)
     assert [fault for each in objects for fault in check_object(each)] == []
     assert objects[0]["kind"] == "ComputeDomain"
@@ -172,3 +172,7 @@ def test_a_host_has_one_channel_of_a_domain() -> None:
         with_nvlink(by_racks(gangs())), request(workers=3, per_worker=1, rack="required")
     )
     assert "a rack holds 2" in found.message
+    # Kueue's topology chooses hosts without looking at channels.
+    halves = fitting("kueue", Template.ALL_REDUCE, per_worker=4)
+    (found,) = refused(with_nvlink(by_racks(sites()["kueue"])), halves)
+    assert (found.option, "one channel" in found.message) == ("--per-worker", True)
