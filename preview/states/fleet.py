@@ -69,9 +69,7 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
         for side in (before, after):
             regions = {path: name for path in side.files if (name := region_of(path))}
             held = side.read(regions)
-            needles |= {
-                _named(n) for p, n in regions.items() if holds(held.get(p, b"\\"), needles)
-            }
+            needles |= {_named(n) for p, n in regions.items() if holds(held.get(p, b"\\"), needles)}
         for side in (before, after):
             files = {
                 path: name for path in side.files if path.endswith(SITE) and (name := site_of(path))
