@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, makers
 from policies.exceptions import ExemptionError, day
-from policies.plain import text
 from policies.pods import CONTAINER_LISTS, items, mapping
-from policies.rule import Json, Violation
+from policies.rule import Json, Violation, text
 from policies.rules.ownership import COMPONENT
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components import source
-from components.effects.nodestate import NodeState
+from components.effects.fleet import NodeState
 from components.effects.vocabulary import Side, SiteChange
 from components.machines.fleet import side_of
 from components.making.manifest import Manifest

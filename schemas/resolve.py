@@ -13,9 +13,9 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
+from schemas.model.texts import nearest
 from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, cell_column, column_of
 from schemas.reading.regions import FLEET_FILE, naming, replaced

@@ -27,7 +27,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
 from schemas.model.patches import Patch
-from schemas.rules.texts import advise
+from schemas.rules.finding import advise
 
 _ROWS: list[dict[str, Any]] = tomllib.loads(
     FilePath(__file__).with_suffix(".toml").read_text("utf-8")

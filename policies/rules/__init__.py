@@ -19,7 +19,6 @@ from policies.rules import (
     names,
     network,
     ownership,
-    pod_host,
     pod_rights,
     resources,
     scheduling,
@@ -30,7 +29,7 @@ from policies.rules import (
 
 TEXTS = Path(__file__).parent.parent / "rules.toml"
 MODULES = (
-    pod_rights, pod_host, workload_security, manifests, images, resources, scheduling, disruptions,
+    pod_rights, workload_security, manifests, images, resources, scheduling, disruptions,
     accelerators, network, ownership, access, brought, secrets, names, sizes,
 )  # fmt: skip
 """Where the checks are."""

@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from policies.plain import bodies, text, texts
+from policies.embedded import bodies
 from policies.pods import items, mapping
-from policies.rule import Found, Json, Object
+from policies.rule import Found, Json, Object, text, texts
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})

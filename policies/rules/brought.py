@@ -7,9 +7,9 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from policies.plain import bodies, text, texts
+from policies.embedded import bodies
 from policies.pods import Pod, items, mapping
-from policies.rule import Found, Json, Object
+from policies.rule import Found, Json, Object, text, texts
 from policies.rules.accelerators import is_extended
 from policies.rules.access import BINDINGS, EVERYWHERE, ROLES, WRITING, rules_of
 from policies.rules.network import POLICIES, WEBHOOKS

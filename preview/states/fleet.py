@@ -13,7 +13,7 @@ from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
 from schemas.reading.regions import FLEET
-from schemas.rules.hosts import UNIQUE_COLUMNS
+from schemas.rules.identity import UNIQUE_COLUMNS
 
 FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
@@ -73,16 +73,14 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
                 _named(n) for p, n in regions.items() if holds(held.get(p, b"\\"), needles)
             }
         for side in (before, after):
-            files = {path: name for path in side.files if (name := _site_file(path))}
+            files = {
+                path: name for path in side.files if path.endswith(SITE) and (name := site_of(path))
+            }
             rest = [path for path, name in files.items() if name not in names]
             read = side.read(rest)
             # What cannot be read may name anything.
             names |= {files[path] for path in rest if holds(read.get(path, b"\\"), needles)}
     return sorted(names)
-
-
-def _site_file(path: str) -> str | None:
-    return site_of(path) if path.endswith(SITE) else None
 
 
 def holds(data: bytes, needles: Iterable[bytes]) -> bool:
@@ -91,8 +89,7 @@ def holds(data: bytes, needles: Iterable[bytes]) -> bool:
 
 
 def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Iterator[bytes]:
-    """The texts in a site's files by which a change of a file that is not its own concerns the
-    site."""
+    """Texts in a site's files by which another file's change concerns the site."""
     for path in changed:
         if path in _HARDWARE:
             yield from _profiles(before, after)
@@ -211,8 +208,7 @@ def _rows(data: bytes, name: bytes, column: bytes) -> Iterator[tuple[str, bytes]
 
 
 def _cells(contents: Iterable[bytes]) -> set[bytes]:
-    """The values that two sites must not share, wherever they stand in a host list or a site
-    file."""
+    """The values that two sites must not share, wherever in a host list or site file they stand."""
     found: set[bytes] = set()
     for data in contents:
         header, _, rows = data.partition(b"\n")

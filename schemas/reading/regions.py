@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.primitives import DnsLabel
 from schemas.model.problem import Problem, whole_file
 from schemas.model.region import BUNDLED, KEYS, RegionFile, is_required, section_of
 from schemas.model.site_file import SiteFile
-from schemas.model.texts import words
+from schemas.model.texts import nearest, words
 from schemas.reading.document import Given
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.paths import each_at, leaves

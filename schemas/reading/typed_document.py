@@ -15,11 +15,10 @@ from pydantic_core import ErrorDetails
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_scan import is_secret_name
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.own_components import missing
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
-from schemas.model.texts import Words, words
+from schemas.model.texts import Words, nearest, words
 from schemas.reading import literal_secrets, wording
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes

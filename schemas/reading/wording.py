@@ -15,8 +15,7 @@ from pydantic_core import core_schema
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.model import accelerators, addresses, object_cache, primitives, sizes, ssh_key
-from schemas.model.nearest import nearest
-from schemas.model.texts import Words, words
+from schemas.model.texts import Words, nearest, words
 from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]

@@ -8,10 +8,8 @@ from socket import inet_aton
 from schemas.facts.addresses import reserved
 from schemas.facts.site import Site
 from schemas.model.vocabulary import Role, VirtualIp
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules.finding import Finding, HostCell, InZone, say
 from schemas.rules.networks import parse_network
-from schemas.rules.scope import InZone
-from schemas.rules.texts import say
 
 ENDPOINT = ("cluster", "endpoint")
 

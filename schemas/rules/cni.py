@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 from schemas.facts.brought import every_extra, files_of
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
-from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, TextPlace, say
 
 Json = dict[str, Any]
 _ENDPOINT = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")

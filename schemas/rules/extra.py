@@ -14,8 +14,7 @@ from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
 from schemas.reading.paths import nodes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
-from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, TextPlace, say
 
 HOOK = "helm.sh/hook"
 OF_SERVER = ("deletionTimestamp", "managedFields", "ownerReferences", "resourceVersion", "uid")

@@ -10,10 +10,8 @@ from schemas.facts.host_networks import devices_of, layout_of, mtu_of, split_dev
 from schemas.facts.site import Site
 from schemas.model.host_networks import NicLayout
 from schemas.model.release import OsFamily
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, InPool, Path, advise, say
 from schemas.rules.networks import parse_network
-from schemas.rules.scope import InPool
-from schemas.rules.texts import advise, say
 
 
 def host_networks(site: Site) -> Iterator[Finding]:

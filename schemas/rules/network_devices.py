@@ -11,10 +11,8 @@ from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, InPool, Path, say
 from schemas.rules.networks import parse_network, site_networks
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
 
 RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
 _SRIOV = "pools.*.network_devices.sriov.*"

@@ -9,9 +9,7 @@ from typing import Any
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyNetwork
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, Path
-from schemas.rules.scope import InZone
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InZone, Path, say
 
 _RANGES = {"pods": (8, 24), "services": (12, 24), "pods6": (48, 64), "services6": (108, 120)}
 """Prefixes of the largest and of the smallest network: kubeadm 1.34, validation.go; a node's share

@@ -317,12 +317,7 @@ def shell(command: str, cwd: Path = FLEET) -> subprocess.CompletedProcess[str]:
         f'foresite() {{ "{sys.executable}" -m foresite "$@"; }}\n{command}\nexit ${{PIPESTATUS[0]}}'
     )
     return subprocess.run(
-        ["bash", "-c", line],
-        cwd=cwd,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["bash", "-c", line], cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
 
 

@@ -1,15 +1,14 @@
-"""The Pulumi that works on a site's stack: the caller's own, or the trial's."""
+"""The Pulumi that works on a site's stack, the caller's own or the trial's, and its policy pack."""
 
 import os
 import sys
 from pathlib import Path
 
 from components.site import site_objects
-from foresite.command import UsageError
+from foresite.command import UsageError, say
 from foresite.delivery.stack.engine import Engine
-from foresite.delivery.stack.pack import pack_of
 from schemas.facts.site import Site
-from tools.toolchain import ToolchainError
+from tools.toolchain import ToolchainError, Tools, parts
 
 _CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
 _LINKED = (*_CODE, "catalogue", "regions", "sites")
@@ -90,3 +89,23 @@ def _program(root: Path, folder: Path) -> Path:
         if not link.is_symlink():
             link.symlink_to(target)
     return folder
+
+
+_HOST = "pulumi-language-python"
+
+
+def pack_of(root: Path, tools: Tools | None = None) -> Path | None:
+    """The folder of a repository's policy pack; None where it cannot be run, which is said.
+
+    An installed Pulumi brings a language host that can. The host that is built where no other is
+    at hand cannot (tools/versions.toml); what it would refuse is refused by the check before.
+    """
+    pack = root / "policies" / "pack"
+    if not pack.is_dir():
+        say("the repository has no policies/pack, so Pulumi runs none; its rules passed offline")
+        return None
+    host = tools[_HOST] if tools else None
+    if host is None or parts()[_HOST].accepts(host.version):
+        return pack
+    say(f"the policy pack is not run by {host.name} {host.version}; the same rules passed offline")
+    return None
