@@ -9,12 +9,11 @@ pkg/apis/admissionregistration.
 
 from collections.abc import Iterator
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import LABELS, effect, not_known
 from components.effects.bodies import items, mapping, texts
 from components.effects.rules import harmless
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest
 
 RBAC = "Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go"

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from components.effects import Name, Side
 from components.effects.fleet import Accelerators, Fleet, Group, Host, Pace
 from components.effects.placement import OS_LABEL
-from components.effects.vocabulary import Name, Side
 from components.machines.health import startup_timeout
 from components.machines.names import COMPONENT
 from components.making.manifest import Manifest

@@ -15,11 +15,11 @@ from components.accelerators.effects.concerned import (
 )
 from components.accelerators.effects.operator import MPS, restart
 from components.accelerators.sharing import CONFIG
+from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import harmless
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
 
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"

@@ -3,17 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from components.accelerators.names import Served, served_pools
+from components.effects import Effect, FieldChange, Impact, ObjectChange, Side, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
 from components.effects.pods import on_both
-from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
 from components.source import site_of
 from schemas.facts.feature_gates import api_server_gates, runtime_config, uses_gpu_operator
 from schemas.facts.site import Site

@@ -15,12 +15,12 @@ from typing import Any
 
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
 from components.accelerators.names import Served
+from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import scale
 from components.effects.table import read_table
-from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
 from schemas.kubernetes.node_labels import POOL_LABEL

@@ -4,16 +4,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    ABSENT,
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import value

@@ -2,16 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects import kinds as kubernetes
 from components.effects.rules import Judge, Rule, harmless, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.concerned import either, format_path
 from components.making.manifest import GroupKind, Json

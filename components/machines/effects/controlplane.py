@@ -6,16 +6,8 @@ it joined with (filters.go); the webhook lets the fields in ``_MUTABLE`` change 
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    ABSENT,
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import encryption, kinds
 from components.machines.effects.anykind import (
     metadata_rules,

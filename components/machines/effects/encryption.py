@@ -6,8 +6,8 @@ stored, and the old ones what the new ones write.
 
 import yaml
 
+from components.effects import ObjectChange
 from components.effects.bodies import items, mapping
-from components.effects.vocabulary import ObjectChange
 from components.machines.apiserver import ENCRYPTION
 from components.making.manifest import Json, Manifest
 

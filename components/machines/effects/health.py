@@ -5,15 +5,8 @@ Which machines have failed Git does not say; how many may be treated at a time t
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    ABSENT,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import controlplane, kinds, workers
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import either, groups, number, staying, value

@@ -7,16 +7,8 @@ provisions.
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule
-from components.effects.vocabulary import (
-    ABSENT,
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     metadata_rules,

@@ -6,16 +6,9 @@ which takes labels off again that a Machine no longer has.
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.placement import Fit, running
 from components.effects.relabelled import Moved, reselections
-from components.effects.vocabulary import (
-    ABSENT,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects.anykind import of_field
 from components.machines.effects.concerned import limit_below, staying, value
 from components.making.told import Told

@@ -8,16 +8,8 @@ one of the ways in which its group may give up a Machine, and none besides.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from components.effects import Action, Effect, FieldChange, Impact, Name, ObjectChange, SiteChange
 from components.effects.fleet import Group
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    Name,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.concerned import (
     either,

@@ -7,16 +7,8 @@ Foresite names them by their content. What follows from a new one is judged wher
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, Path, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Path,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import format_path, value

@@ -7,7 +7,7 @@ wrong time deletes max_unavailable machines and then stands still.
 
 from typing import Any, NamedTuple
 
-from components.effects.vocabulary import ObjectChange, Side, SiteChange
+from components.effects import ObjectChange, Side, SiteChange
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.making.manifest import Manifest

@@ -2,15 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     metadata_rules,

@@ -1,8 +1,8 @@
 """Whom a change of network devices concerns, and how the operator goes about it."""
 
+from components.effects import Effect, Field, Impact, ObjectChange, Side, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import running
-from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json
 from components.source import site_of
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices

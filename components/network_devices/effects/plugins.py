@@ -7,10 +7,9 @@ healthy device; what pods hold is counted by the resource's name); sriov-network
 
 import json
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, narrow
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.network_devices.effects.concerned import on_hosts
 from components.network_devices.names import SRIOV_PLUGIN

@@ -14,9 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from components.effects.applying import effect, rules
-from components.effects.table import read_table
-from components.effects.vocabulary import (
+from components.effects import (
     ABSENT,
     Action,
     Effects,
@@ -26,6 +24,8 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.effects.applying import effect, rules
+from components.effects.table import read_table
 from components.making.told import Told
 from components.network_devices.effects.concerned import (
     OPERATOR,

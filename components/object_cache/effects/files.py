@@ -12,17 +12,9 @@ machine that runs keeps its address).
 
 from collections.abc import Callable, Iterable
 
+from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
 from components.effects.configuration import CONFIG_MAP, REFRESHED, content
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.told import Told
 from components.object_cache.effects.buckets import meaning as of_bucket
 from components.object_cache.effects.listed import (

@@ -10,18 +10,10 @@ pfio/cache/http_cache.py (no answer is a miss).
 
 from collections.abc import Iterable
 
+from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import former
 from components.effects.bodies import items, mapping
 from components.effects.rules import Judge
-from components.effects.vocabulary import (
-    ABSENT,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.told import Told
 from components.object_cache.effects.buckets import EVICTS
 from components.object_cache.effects.section import cache_of

@@ -5,12 +5,7 @@ traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left 
 2, core/remotes/docker/config (a host that does not answer is passed over after its time-out).
 """
 
-from components.effects import resources
-from components.effects.applying import effect, former
-from components.effects.bodies import mapping
-from components.effects.rules import Judge
-from components.effects.table import read_table
-from components.effects.vocabulary import (
+from components.effects import (
     Action,
     Effects,
     Field,
@@ -18,7 +13,12 @@ from components.effects.vocabulary import (
     ObjectChange,
     Side,
     SiteChange,
+    resources,
 )
+from components.effects.applying import effect, former
+from components.effects.bodies import mapping
+from components.effects.rules import Judge
+from components.effects.table import read_table
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER

@@ -7,8 +7,8 @@ medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from components.effects import Effect, Field, Impact, ObjectChange, SiteChange
 from components.effects.fleet import NodeState
-from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, SiteChange
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
 from components.remediation.effects.thresholds import shift

@@ -9,17 +9,9 @@ settled.sh (what a check has found outlives a restart of the detector, and no re
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import Judge
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.faults import CONDITIONS
 from components.making.told import Told
 from components.remediation import kernellog
