@@ -26,9 +26,6 @@ from components.object_cache.names import COMPONENT, SERVER
 TOLD = Told(__file__)
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
-_WITH_THEM = (
-    "the servers alone have these rights, and go or are created again too, which is judged there"
-)
 ADDRESSES = (
     "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
     "1.34, pkg/registry/core/service/ipallocator/ipallocator.go (ErrAllocated)"
@@ -110,7 +107,11 @@ def of_servers(judge: Judge, site: SiteChange, change: ObjectChange, field: Fiel
     leaves = _servers_leave(site)
     for each in judge(site, change, field):
         known = leaves and each.impact is Impact.UNKNOWN
-        yield each._replace(impact=Impact.NONE, why=_WITH_THEM, hosts=()) if known else each
+        yield (
+            each._replace(impact=Impact.NONE, why=TOLD.say("with_them"), hosts=())
+            if known
+            else each
+        )
 
 
 def _servers_leave(site: SiteChange) -> bool:
