@@ -1,7 +1,5 @@
 """Worker pools: a MachineDeployment each, or one for each zone where rollouts keep zones apart."""
 
-from pathlib import Path
-
 from components.machines import names
 from components.machines.applied import not_in_name
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
@@ -55,7 +53,7 @@ def deployment(
     name = f"{pool.name}-{zone}" if zone else pool.name
     match = {names.CLUSTER_LABEL: site.name, names.DEPLOYMENT_LABEL: name}
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: site.name}),
         site=site.name,
         replicas=site.replicas(pool, zone),
@@ -89,10 +87,7 @@ def _strategy(rollout: Rollout) -> Json:
         return {"type": rollout.strategy.value}
     return {
         "type": rollout.strategy.value,
-        "rollingUpdate": {
-            "maxSurge": rollout.max_surge,
-            "maxUnavailable": rollout.max_unavailable,
-        },
+        "rollingUpdate": {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable},
     }
 
 

@@ -186,8 +186,8 @@ def timeout(job: Setting) -> Iterator[Refusal]:
         return
     if job.gang is None:
         yield _refusal("no_gangs", model=job.request.model)
-    elif not 1 <= given <= (most := job.gang.timeout_limit_seconds):
-        yield _refusal("long_timeout", given=given, most=most)
+    elif not 1 <= given <= job.gang.timeout_limit_seconds:
+        yield _refusal("long_timeout", given=given, most=job.gang.timeout_limit_seconds)
 
 
 def rdma(job: Setting) -> Iterator[Refusal]:

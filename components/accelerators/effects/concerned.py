@@ -63,11 +63,7 @@ def by_operator(site: Site, each: Served) -> bool:
     return uses_gpu_operator(site, each.model)
 
 
-def concerning(
-    site: SiteChange,
-    told: Effect,
-    hosts: Mapping[str, Fit],
-) -> Effect:
+def concerning(site: SiteChange, told: Effect, hosts: Mapping[str, Fit]) -> Effect:
     """``told``, on these hosts; on none of them nothing happens."""
     count = running(site.side, hosts)
     if not hosts or count == 0:
@@ -76,10 +72,7 @@ def concerning(
 
 
 def unsure(
-    change: ObjectChange,
-    field: FieldChange | None,
-    words: tuple[str, str],
-    hosts: Iterable[str],
+    change: ObjectChange, field: FieldChange | None, words: tuple[str, str], hosts: Iterable[str]
 ) -> Effect:
     """Nobody can tell what becomes of these hosts; ``words`` are why and the source."""
     found = tuple(hosts)

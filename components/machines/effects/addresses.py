@@ -82,8 +82,7 @@ def _pools(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     """The ranges: every address that is in use has to stay inside."""
     lost = _outside(value(change.before, "spec", "preAllocations"), change.after)
     if lost:
-        why = TOLD.say("left_out", lost=len(lost))
-        no = Action.REFUSED
+        why, no = TOLD.say("left_out", lost=len(lost)), Action.REFUSED
         yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=no)
         return
     why = "machines keep the address, prefix and gateway they have until they are installed again"

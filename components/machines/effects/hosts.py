@@ -77,11 +77,8 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
         spare = 1 if len(old.hosts) > old.replicas else None
         impact = Impact.REIMAGE if waits else Impact.REMOVE
         return found._replace(impact=impact, why=why, at_most=spare)
-    if number(owner, "spec", "replicas") >= old.replicas:
-        why = TOLD.say("keeps", leaves=leaves, joins=joins)
-        return found._replace(why=why)
-    why = TOLD.say("given_up", leaves=leaves, joins=joins, mark=DELETE_MACHINE)
-    return found._replace(why=why)
+    name = "keeps" if number(owner, "spec", "replicas") >= old.replicas else "given_up"
+    return found._replace(why=TOLD.say(name, leaves=leaves, joins=joins, mark=DELETE_MACHINE))
 
 
 def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
@@ -94,10 +91,8 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
             impact = Impact.ADD if _replaces_machines(site, hosts[0]) else Impact.NONE
         yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
-    action = removal_action(change)
-    what = TOLD.say("deleted")
-    source = f"{_STATES}; {_PROVIDER}"
-    why = removal(action, what)
+    action, source = removal_action(change), f"{_STATES}; {_PROVIDER}"
+    why = removal(action, TOLD.say("deleted"))
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
 
 

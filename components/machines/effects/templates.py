@@ -24,13 +24,10 @@ _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
 
 
 @of_field
-def _template_rename(
-    _site: SiteChange, change: ObjectChange, field: FieldChange
-) -> Iterable[Effect]:
+def _renaming(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The content differs, so the name does: a second template beside the first."""
-    why = TOLD.say("added")
-    at = field.path
-    yield Effect(Impact.NONE, change.name, at, why, _CLONED, action=Action.REPLACED)
+    why, action = TOLD.say("added"), Action.REPLACED
+    yield Effect(Impact.NONE, change.name, field.path, why, _CLONED, action=action)
 
 
 @of_field
@@ -102,7 +99,7 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
 
 
 RULES = [
-    *(Rule(kind, path("metadata.name"), _template_rename) for kind in kinds.TEMPLATES),
+    *(Rule(kind, path("metadata.name"), _renaming) for kind in kinds.TEMPLATES),
     *(rule for kind in kinds.TEMPLATES for rule in metadata_rules(kind)),
     # The earlier of two rules for one path decides.
     *(Rule(kind, path("spec"), _content) for kind in kinds.TEMPLATES),

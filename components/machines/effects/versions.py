@@ -59,10 +59,7 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
             way=TOLD.say("first", first=had if parse_version(had) else was, its=its),
         )
     if mine[:2] != theirs[:2]:
-        return Hold(
-            TOLD.say("stuck", its=its, wanted=wanted),
-            stuck=True,
-        )
+        return Hold(TOLD.say("stuck", its=its, wanted=wanted), stuck=True)
     if theirs > running:
         return Hold(TOLD.say("paused", its=its))
     return None

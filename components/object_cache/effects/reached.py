@@ -106,12 +106,9 @@ def of_servers(judge: Judge, site: SiteChange, change: ObjectChange, field: Fiel
     """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
     leaves = _servers_leave(site)
     for each in judge(site, change, field):
-        known = leaves and each.impact is Impact.UNKNOWN
-        yield (
-            each._replace(impact=Impact.NONE, why=TOLD.say("with_them"), hosts=())
-            if known
-            else each
-        )
+        if leaves and each.impact is Impact.UNKNOWN:
+            each = each._replace(impact=Impact.NONE, why=TOLD.say("with_them"), hosts=())
+        yield each
 
 
 def _servers_leave(site: SiteChange) -> bool:

@@ -182,9 +182,5 @@ def _ends(site: SiteChange, pool: Pool, fault: str) -> str:
     if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""
     mended = cases_of(site, pool.name, [fault])
-    ends = (
-        "their repair ends, and pods are scheduled there again"
-        if mended
-        else "the condition is taken back"
-    )
+    ends = _SAID["repair_ends"] if mended else "the condition is taken back"
     return ended_faults(site, (site_of(site.side), pool, fault), ends)
