@@ -62,7 +62,7 @@ def subjects(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The subjects of a role: harmless if nobody loses it."""
     old, new = (
         {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
-        for side in (change.before, change.after)
+        for side in change.both
     )
     yield from (MORE if old <= new else LOST)(site, change, field)
 
@@ -71,7 +71,7 @@ def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     """By its labels a ClusterRole's rules become part of others."""
     keys = {
         key
-        for side in (change.before, change.after)
+        for side in change.both
         for key in (mapping(side.body, "metadata", "labels") if side else ())
         if key.startswith(AGGREGATED)
     }

@@ -122,7 +122,7 @@ def _of_teams(policy: Manifest) -> bool:
 
 def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A NetworkPolicy that selects schedulers: nobody asks them anything but their metrics."""
-    sides = [each for each in (change.before, change.after) if each is not None]
+    sides = [each for each in change.both if each is not None]
     chosen = [mapping(each.body, "spec", "podSelector", "matchLabels") for each in sides]
     own = all(each.get(NAME_LABEL) == SCHEDULER for each in chosen)
     yield from (TABLE.judges["own_pods"] if own else FENCED)(site, change, field)

@@ -52,7 +52,7 @@ def _another(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
 
     What the cluster makes of the two is not known: they may be one and the same object there.
     """
-    held = any(side is not None and side.protect for side in (change.before, change.after))
+    held = any(side is not None and side.protect for side in change.both)
     why = (
         f"with another {format_path(field.path)} Pulumi makes a new object and deletes the old one"
         + (", which it refuses while that is protected" if held else "")

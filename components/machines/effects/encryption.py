@@ -21,7 +21,7 @@ UNREADABLE = (
 
 def unreadable(change: ObjectChange) -> bool:
     """True if an API server may meet a Secret that it cannot read."""
-    old, new = (_providers(each) for each in (change.before, change.after))
+    old, new = (_providers(each) for each in change.both)
     return old != new and not (set(old) <= set(new) and new[0] in old)
 
 

@@ -55,7 +55,7 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
     """
     kind, group = (value(change.after, *at, each) for each in ("kind", "apiGroup"))
-    old, new = (value(each, *at, "name") for each in (change.before, change.after))
+    old, new = (value(each, *at, "name") for each in change.both)
     made = template_change(site, f"{kind}.{group}", new)
     if made is None or made.before is None or value(made.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"

@@ -74,7 +74,7 @@ def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
     """A rollout that deletes as many machines as may be missing, and makes none."""
     yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
     at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
-    was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+    was, now = (number(each, "spec", "replicas") for each in change.both)
     if out := missing(was, now, number(change.after, *at)):
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
         most = limit_below(found.hosts, out)

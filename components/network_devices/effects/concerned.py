@@ -70,5 +70,5 @@ def pace(site: SiteChange) -> str:
 
 def spec(change: ObjectChange) -> tuple[Json, Json]:
     """The spec before and after; empty on a side that lacks the object."""
-    before, after = (each.body["spec"] if each else {} for each in (change.before, change.after))
+    before, after = (each.body["spec"] if each else {} for each in change.both)
     return before, after

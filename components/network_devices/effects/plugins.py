@@ -19,9 +19,7 @@ DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go"
 MEANWHILE = "its devices' pods go on, and none that asks for one starts there meanwhile"
 
 
-def _add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def _add_notes(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the DaemonSets of device plugins, with what a restart means to pods."""
     for each in judge(site, change, field):
         restarts = each.impact is Impact.POD_RESTART
@@ -38,7 +36,7 @@ def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 
 
 def _resource_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    before, after = (_names(each) for each in (change.before, change.after))
+    before, after = (_names(each) for each in change.both)
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:
         why = (
@@ -62,5 +60,5 @@ def _names(config: Manifest | None) -> dict[str, str]:
 _CONTENT = (each for each in KUBERNETES if (each.kind, each.path) == ("ConfigMap", ("data",)))
 RULES = [
     *narrow(_CONTENT, {"ConfigMap": _renaming}),
-    *narrow(KUBERNETES, {kinds.DAEMON_SET: _add_restart_notes}),
+    *narrow(KUBERNETES, {kinds.DAEMON_SET: _add_notes}),
 ]
