@@ -62,8 +62,7 @@ class Times:
 
 
 def environment(scratch: Path) -> dict[str, str]:
-    """The environment of every tool: compiled Python modules, and nobody's own settings or
-    caches."""
+    """The environment of every tool: compiled Python modules, and nobody's settings or caches."""
     env = {k: v for k, v in os.environ.items() if not k.startswith(("PYTHON", "HELM_", "CUE_"))}
     return env | {
         # Compiled modules are there after an installation; here they are kept out of the checkout.

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bench import fleet, inputs, runs, tools
 from bench.clock import Run, Times, environment, measure
-from bench.facts import objects_of
+from bench.inputs import objects_of
 from bench.page import write_results
 from bench.same import differences, read
 from schemas.facts.site import Site

@@ -13,8 +13,7 @@ Key = tuple[str, ...]
 
 
 def key(body: Json) -> Key:
-    """The identity of an object among all others, also those of the same name in another site's own
-    cluster."""
+    """What tells an object from all others, also from its like in another site's own cluster."""
     metadata = body["metadata"]
     site = metadata.get("labels", {}).get(SITE_LABEL)
     place = body["apiVersion"], body["kind"], metadata.get("namespace", ""), metadata["name"]
@@ -38,8 +37,7 @@ def _objects(node: Any) -> Iterator[Json]:
 
 
 def differences(wanted: Iterable[Json], made: Iterable[Json]) -> list[str]:
-    """The objects that are missing, too much, there twice, or different; empty where both are the
-    same."""
+    """The objects that are missing, too much, there twice, or different; empty where none is."""
     ours, found = {key(body): body for body in wanted}, {}
     said = []
     for body in made:

@@ -25,7 +25,7 @@ from components.training import objects as training
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.model.vocabulary import Role
-from schemas.rules.texts import advise
+from schemas.rules.finding import advise
 
 COMPONENTS: dict[str, Component] = {
     each.name: each

@@ -9,7 +9,7 @@ from typing import Any
 
 import pulumi
 
-from components.making.decommission_release import VARIABLE, read
+from components.making.decommission import VARIABLE, read
 from components.making.manifest import Target
 from components.record import module
 from components.shell import SiteArgs, SiteComponent, cluster_providers

@@ -21,12 +21,7 @@ _SECONDS = 60.0
 _JSON = "application/json"
 # Every JSON document is also the YAML that server-side apply asks for.
 _APPLY = "application/apply-patch+yaml"
-_STALE = (
-    http.client.RemoteDisconnected,
-    BrokenPipeError,
-    ConnectionResetError,
-    ssl.SSLEOFError,
-)
+_STALE = (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError, ssl.SSLEOFError)
 """Errors of a kept connection that the server has closed in the meantime."""
 
 
@@ -86,10 +81,7 @@ class Client:
         """
         metadata = manifest["metadata"]
         path = self._path(
-            manifest["apiVersion"],
-            manifest["kind"],
-            metadata.get("namespace"),
-            metadata["name"],
+            manifest["apiVersion"], manifest["kind"], metadata.get("namespace"), metadata["name"]
         )
         query = {
             "fieldManager": MANAGER,

@@ -101,9 +101,6 @@ def _arguments(pid: int) -> Sequence[str]:
         except OSError:
             return ()
     listed = subprocess.run(
-        ["ps", "-ww", "-o", "command=", "-p", str(pid)],
-        capture_output=True,
-        text=True,
-        check=False,
+        ["ps", "-ww", "-o", "command=", "-p", str(pid)], capture_output=True, text=True, check=False
     )
     return listed.stdout.split()

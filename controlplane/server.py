@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from controlplane import credentials, flags
+from controlplane import access, flags
 from controlplane.access import Access, write_kubeconfig
 from controlplane.child_process import tie_to_parent
 from controlplane.client import Client
@@ -130,11 +130,11 @@ class ControlPlane:
         with self._lock():
             key, tokens = self.directory / "service-accounts.key", self.directory / "tokens.csv"
             if not key.exists():
-                credentials.write_private(key, credentials.signing_key())
+                access.write_private(key, access.signing_key())
             if not tokens.exists():
                 # The group is bound to all rights by the server itself.
-                row = f"{credentials.token()},trial,trial,system:masters\n"
-                credentials.write_private(tokens, row)
+                row = f"{access.token()},trial,trial,system:masters\n"
+                access.write_private(tokens, row)
             certificate = self._certificate()
             if certificate.exists():
                 age = time.time() - certificate.stat().st_mtime
@@ -221,7 +221,7 @@ class ControlPlane:
 
     def _write_state(self, **changes: Any) -> None:
         text = json.dumps(self._read_state() | changes, indent=2)
-        credentials.write_private(self._state, text + "\n")
+        access.write_private(self._state, text + "\n")
 
     @contextlib.contextmanager
     def _lock(self) -> Iterator[None]:

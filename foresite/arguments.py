@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from schemas.kubernetes.masking import mask_command, shorten
-from schemas.model.nearest import nearest
+from schemas.model.texts import nearest
 
 Table = dict[str, Any]
 _TYPES = {"int": int, "path": Path}

@@ -18,8 +18,7 @@ class UsageError(Exception):
 
 
 def visible(text: str) -> str:
-    """``text`` with every character that a terminal would obey, or not show, as an escape; lines
-    and tabs stay."""
+    """``text`` with what a terminal would obey, or not show, as escapes; lines and tabs stay."""
     if text.replace("\n", "").replace("\t", "").isprintable():
         return text
     return "".join(c if c in "\n\t" or c.isprintable() else f"\\u{ord(c):04x}" for c in text)

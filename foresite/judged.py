@@ -19,8 +19,7 @@ from components.site import patch_faults
 from foresite.command import UsageError
 from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
-from policies.day import DayError, today
-from policies.exceptions import Exemption, exemptions
+from policies.exceptions import DayError, Exemption, exemptions, today
 from policies.judge import judge
 from policies.own import Fault, own_rules
 from policies.rules import RULES
@@ -29,8 +28,8 @@ from schemas.facts.brought import every_extra
 from schemas.facts.site import Site
 from schemas.load import Loaded
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.problem import Problem
+from schemas.model.texts import nearest
 from schemas.reading.typed_document import place
 
 _REPORT = "no field of the site's files leads to it: report it as a fault of Foresite"
@@ -222,7 +221,7 @@ def _not_needed(found: tuple[Permission, str]) -> Wrong:
 def _hygiene(site: Site, party: Party, objects: int, rules: Sequence[str]) -> Advice:
     message = f"{objects} of its objects do not follow {', '.join(rules)}"
     why = "what others made is not corrected object by object"
-    fix = "look for values of the chart that set it"
+    fix = "look for values of the chart, or of the component, that set it"
     return Advice(site.name, "third-party", party.name, "", message, why, fix)
 
 

@@ -192,8 +192,7 @@ def _bodies(component: str, site: Site) -> dict[str, Json]:
 
 
 def _in_manifests(site: Site, spot: Spot, body: Json) -> Origin | None:
-    """The place where an object begins in a file that the site brings: itself, or one that it
-    holds."""
+    """Where an object begins in a file that the site brings: itself, or one that it holds."""
     for path, text in site.texts.items():
         if path.endswith((".yaml", ".yml")):
             try:

@@ -19,7 +19,7 @@ from pathlib import Path
 from foresite.command import UsageError, version
 from preview.objects import Objects, parse
 from preview.states.git import GitError, git
-from preview.states.lock import FILES, lock_file, locked_version
+from preview.states.lock import FILES, local_sources, lock_file, locked_version
 from preview.states.snapshot import Snapshot
 from schemas.kubernetes.masking import shorten
 
@@ -29,6 +29,8 @@ _ENVIRONMENTS = ("PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV")
 """What would lead another version to this one's environment."""
 _OF_CI = ("ACTIONS_", "GITHUB_", "PULUMI_", "RUNNER_")
 """Starts of names of CI's files and rights, which the version of a state has no use for."""
+_PASSED = ("HOME", "LANG", "PATH", "SOURCE_DATE_EPOCH", "TMPDIR")
+"""All of the environment that the version of a state gets once it is installed."""
 _HAND_OVER = "import foresite, runpy; runpy.run_module('preview.objects', run_name='__main__')"
 _PREVIEWS = ("foresite/commands/preview.py", "foresite/preview.py")
 """Where the code of a commit has the command, now and in earlier versions."""
@@ -83,11 +85,28 @@ def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess
         for name in FILES:
             if isinstance(data := lock_file(side, name), bytes) and data:
                 (Path(folder) / name).write_bytes(data)
+        _bring_packages(side, Path(folder))
         locked = ["--locked"] if (Path(folder) / FILES[1]).exists() else []
-        command = [uv, "run", "--quiet", "--no-config", "--no-dev", *locked, "--project", folder]
+        command = [uv, "sync", "--quiet", "--no-config", "--no-dev", *locked, "--project", folder]
         kept = (name for name in os.environ if name not in _ENVIRONMENTS)
         env = {name: os.environ[name] for name in kept if not name.startswith(_OF_CI)}
-        return _run([*command, "python", "-P", "-c", _HAND_OVER, *words], env)
+        done = _run(command, env)
+        if done.returncode:
+            return done
+        env = {name: env[name] for name in _PASSED if name in env}
+        python = f"{folder}/.venv/bin/python"
+        return _run([python, "-P", "-c", _HAND_OVER, *words], env)
+
+
+def _bring_packages(side: Snapshot, folder: Path) -> None:
+    """Put the packages that lie in a state's repository where its lock looks for them. They are
+    the same in both states: where they differ, no other version is run."""
+    names = [each for each in local_sources(side) if each and not each.startswith(("/", ".."))]
+    if side.commit is not None and names:
+        _unpack(side.root, side.commit, folder, tuple(names))
+    for name in names if side.commit is None else ():
+        if (side.root / name).is_dir():
+            shutil.copytree(side.root / name, folder / name, symlinks=True, dirs_exist_ok=True)
 
 
 def _run(command: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -126,16 +145,18 @@ def _code(root: Path, commit: str) -> Iterator[Path]:
 
     -P keeps Python from importing what lies where the command is called.
     """
+    with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
+        _unpack(root, commit, Path(folder), tuple(f"{each}/" for each in PACKAGES))
+        yield Path(folder)
+
+
+def _unpack(root: Path, commit: str, folder: Path, starts: tuple[str, ...]) -> None:
+    """Write the files of a commit whose paths begin with one of ``starts``. Raises UsageError."""
     try:
         packed = git(root, "archive", "--format=tar", commit)
-    except GitError as error:
-        raise UsageError(f"the code of {commit[:10]} cannot be read: {error}") from None
-    with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
-        try:
-            with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
-                members = [m for m in archive if m.name.split("/")[0] in PACKAGES]
-                archive.extractall(folder, members, filter="data")
-        except (tarfile.TarError, OSError) as error:
-            said = shorten(str(error), 200)
-            raise UsageError(f"the code of {commit[:10]} cannot be unpacked: {said}") from None
-        yield Path(folder)
+        with tarfile.open(fileobj=io.BytesIO(packed)) as archive:
+            members = [each for each in archive if each.name.startswith(starts)]
+            archive.extractall(folder, members, filter="data")
+    except (GitError, tarfile.TarError, OSError) as error:
+        said = shorten(str(error), 200)
+        raise UsageError(f"the code of {commit[:10]} cannot be unpacked: {said}") from None

@@ -11,7 +11,7 @@ from policies.exceptions import Exemption, ours, titles_of
 from policies.memo import ask_blank
 from policies.rule import Found, Object, ObjectRule, Rule, SiteRule, Violation
 from policies.rules import RULES
-from policies.third_party import Party, ThirdParty, separate
+from policies.third_party import BROUGHT, POD_NETWORK, Party, ThirdParty, separate, whose
 from schemas.kubernetes.outline import blank, outline
 
 Given = TypeVar("Given")
@@ -41,9 +41,9 @@ def judge(
 ) -> Judgement:
     """Judge every object of one site; ``known`` are the third parties among them, by component.
 
-    ``own`` are the site's exceptions, and ``rules`` all that hold there, its own included. Of our
-    exceptions none is told as unused here, as no site has all parts: a test holds them
-    against all sites.
+    ``own`` are the site's exceptions, and ``rules`` all that hold there, its own included. Ours
+    excuse no object that a team brings, whatever its name. None of them is told as unused here,
+    as no site has all parts: a test holds them against all sites.
     """
     rules, own = tuple(rules), tuple(own)
     granted = _by_rule((*own, *ours()))
@@ -52,7 +52,12 @@ def judge(
     expired: dict[Exemption, None] = {}
     used: set[Exemption] = set()
     for each in findings(objects, rules):
+        party, _ = whose(each, known)
+        if each.rule.name in BROUGHT and not party:
+            continue
         mine = granted.get(each.rule.name, ())
+        if party not in ("", POD_NETWORK):
+            mine = [exemption for exemption in mine if exemption.own]
         titles = titles_of(each) if mine else []
         covering = [exemption for exemption in mine if exemption.covers(each, titles)]
         valid = [exemption for exemption in covering if not exemption.is_expired(today)]

@@ -13,8 +13,7 @@ Json = dict[str, Any]
 
 
 class Severity(StrEnum):
-    """The severity of a rule: what happens to an object that breaks it. The names are
-    CrossGuard's."""
+    """What happens to an object that breaks a rule. The names are CrossGuard's."""
 
     MANDATORY = "mandatory"
     """It is refused."""
@@ -123,3 +122,13 @@ class Violation(NamedTuple):
     rule: Rule
     object: Object
     found: Found
+
+
+def text(value: object) -> str:
+    """A text; empty where it is none."""
+    return value if isinstance(value, str) else ""
+
+
+def texts(value: object) -> list[str]:
+    """The texts of a list; nothing where it is none."""
+    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

@@ -18,18 +18,20 @@ from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, makers
 from policies.exceptions import ExemptionError, day
-from policies.plain import text
 from policies.pods import CONTAINER_LISTS, items, mapping
-from policies.rule import Json, Violation
+from policies.rule import Json, Violation, text
 from policies.rules.ownership import COMPONENT
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 DANGERS: Mapping[str, Mapping[str, Any]] = _TABLE["danger"]
-ADVICE: frozenset[str] = frozenset(_TABLE["advice"])
+ADVICE, BROUGHT = (frozenset[str](_TABLE[name]) for name in ("advice", "brought"))
+"""Rules that are told in one line, and rules that Foresite's own objects are not asked."""
 DANGER_OF = {rule: danger for danger, said in DANGERS.items() for rule in said["rules"]}
 """The kind of danger that a broken rule is."""
 MARKS: Mapping[str, str] = {rule: form for form, rules in _TABLE["marks"].items() for rule in rules}
 """What identifies a broken rule in its object (third_party.toml)."""
+WHOLE = ("item", "object")
+"""Forms of marks that have a digest of all that was seen."""
 SHOWN = 100
 """Characters of a part of an object that a mark shows; the digest after them is of all."""
 _STEP = re.compile(r'\["(?P<key>[^"]*)"\]|\[(?P<index>\d+)\]|(?P<name>[^.\[\]]+)')
@@ -123,25 +125,25 @@ def separate(
     dangers: dict[tuple[str, str], Counter[Mark]] = {}
     advice: dict[str, list[tuple[str, str]]] = {}
     for each in violations:
-        whose, title = _whose(each, known)
+        party, title = whose(each, known)
         rule = each.rule.name
-        if whose and rule in DANGER_OF:
-            marks = dangers.setdefault((whose, DANGER_OF[rule]), Counter())
+        if party and rule in DANGER_OF:
+            marks = dangers.setdefault((party, DANGER_OF[rule]), Counter())
             marks[title, rule, identity(each)] += 1
-        elif whose and rule in ADVICE:
-            advice.setdefault(whose, []).append((title, rule))
+        elif party and rule in ADVICE:
+            advice.setdefault(party, []).append((title, rule))
         else:
             own.append(each)
     told, unused = [], []
-    for name, party in known.items():
+    for name, one in known.items():
         for danger in DANGERS:
             seen = _marks(dangers.get((name, danger), Counter()))
-            mine = [each for each in party.allowed if each.danger == danger]
+            mine = [each for each in one.allowed if each.danger == danger]
             valid = [each for each in mine if today <= each.until]
             granted = {mark for each in valid for line in each.what for mark in _read(line)}
             if missing := [mark for mark in seen if mark not in granted]:
                 ended = tuple(each for each in mine if each not in valid)
-                told.append(Told(party, danger, tuple(_lines(missing)), ended))
+                told.append(Told(one, danger, tuple(_lines(missing)), ended))
             unused += [
                 (each, line) for each in mine for line in each.what if not {*_read(line)} <= {*seen}
             ]
@@ -225,7 +227,7 @@ def _compact(part: Any) -> str:
     return f"{shown}~{hashlib.sha256(whole.encode()).hexdigest()[:12]}"
 
 
-def _whose(each: Violation, known: Mapping[str, Party]) -> tuple[str, str]:
+def whose(each: Violation, known: Mapping[str, Party]) -> tuple[str, str]:
     """The component of a third-party object, and its title; none of Foresite's own. The ConfigMap
     of a pod network is Foresite's; what is written in it is not."""
     name = text(mapping(each.object.metadata, "labels").get(COMPONENT))
@@ -239,9 +241,11 @@ def _whose(each: Violation, known: Mapping[str, Party]) -> tuple[str, str]:
 
 
 def _marks(found: Counter[Mark]) -> list[Mark]:
-    """Each mark once; how often, where it is more than once."""
-    many = {mark: f"{mark[2]}*{count}" if count > 1 else mark[2] for mark, count in found.items()}
-    return sorted((title, rule, value) for (title, rule, _), value in many.items())
+    """Each mark once; how often, where it is more than once and does not stand for a whole part."""
+    return sorted(
+        (title, rule, f"{value}*{count}" if count > 1 and MARKS[rule] not in WHOLE else value)
+        for (title, rule, value), count in found.items()
+    )
 
 
 def _lines(marks: Sequence[Mark]) -> Iterator[str]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from components.effects.vocabulary import Action, Impact
 from preview.result import Gate, Growth, HostVerdict, Preview, SitePreview, State, count_hosts
 from schemas.kubernetes.masking import shorten
-from schemas.model.nearest import nearest
+from schemas.model.texts import nearest
 
 REMOVE = "remove"
 GROW = "grow"
@@ -178,9 +178,7 @@ def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
     if total > allow:
         what = ", ".join(_many(count, kind) for kind, count in found.items())
         yield Gate(
-            REMOVE,
-            f"{what} would be lost, and {_who_allows(allow)}",
-            _acknowledge(REMOVE, total),
+            REMOVE, f"{what} would be lost, and {_who_allows(allow)}", _acknowledge(REMOVE, total)
         )
 
 

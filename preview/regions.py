@@ -1,18 +1,33 @@
-"""A region's file that a change differs in, as reports and gates see it."""
+"""A region's file that a change differs in, or files that it names, as reports and gates see it."""
 
 from typing import NamedTuple
 
 
 class RegionChange(NamedTuple):
-    """A region's file that differs: how many sites change by it, of how many that name it."""
+    """How many sites change by a region's ``file``, of how many that name it; ``same`` are those of
+    them that do not change at all. ``named`` are the files that differ in place of it: manifests,
+    charts and certificates that it names."""
 
     file: str
     touched: int
     sites: int
+    same: int = 0
+    named: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """What it does, for a person: also how many sites stay as they are."""
-        same = self.sites - self.touched
+        return f"{self.what} {self.does}"
+
+    @property
+    def what(self) -> str:
+        """The files, for a person."""
+        more = len(self.named) - 1
+        others = f" and {more} more file{'' if more == 1 else 's'}" if more > 0 else ""
+        named = [f"{each}{others}, which {self.file} names," for each in self.named[:1]]
+        return "".join(named) or self.file
+
+    @property
+    def does(self) -> str:
+        """What they do: also how many sites stay as they are."""
         sites = f"{self.touched:,} of its {self.sites:,} site{'' if self.sites == 1 else 's'}"
-        rest = f" ({same:,} render{'s' if same == 1 else ''} to the same objects)" if same else ""
-        return f"{self.file} changes {sites}{rest}"
+        rest = f" ({self.same:,} render{'s' if self.same == 1 else ''} to the same objects)"
+        return f"change{'' if self.named[1:] else 's'} {sites}{rest if self.same else ''}"

@@ -187,8 +187,7 @@ class SitePreview:
 
     @property
     def waiting(self) -> int:
-        """The machines that a change is refused for now, and that it happens to when it is applied
-        again."""
+        """Machines that are refused a change, which happens when it is applied again."""
         effects = (reason.effect for reason in self.reasons if reason.effect.waits)
         found = {
             e.name: len(e.hosts) if e.at_most is None else e.at_most for e in effects if e.hosts

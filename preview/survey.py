@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components import source
-from components.effects.nodestate import NodeState
+from components.effects.fleet import NodeState
 from components.effects.vocabulary import Side, SiteChange
 from components.machines.fleet import side_of
 from components.making.manifest import Manifest
@@ -31,7 +31,7 @@ from preview.states.git import changed_files
 from preview.states.lock import FILE as LOCK
 from preview.states.lock import LockError, locked_source, locked_version, program_changes
 from preview.states.nodes import NodesError, Seen
-from preview.states.regions import changed_regions, region_changes
+from preview.states.regions import Regions, changed_regions, region_changes, regions_behind
 from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
@@ -68,9 +68,8 @@ class Ways(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """The input of the work: the files of both sides, the sites among which a clash may be, by
-    site the hosts whose BMC was another's, objects that another code made, the last seen states
-    of nodes, and the regions' files that differ."""
+    """The files of both sides, sites among which a clash may be, by site the hosts whose BMC was
+    another's, objects that another code made, states of nodes, and the regions that differ."""
 
     before: Tree
     after: Tree
@@ -78,7 +77,7 @@ class _Work(NamedTuple):
     owners: Mapping[str, Mapping[str, str]]
     made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
     nodes: Mapping[str, Seen] = MappingProxyType({})
-    regions: frozenset[str] = frozenset()
+    regions: Regions = MappingProxyType({})
 
 
 def survey(
@@ -160,27 +159,36 @@ def _site(work: _Work, name: str) -> SitePreview | None:
     """The effect of the change on one site; None where it has none."""
     later = _load(work.after, name, work.suspects)
     earlier = _load(work.before, name, frozenset())
+    invalid = partial(_invalid, work, name, sides=(earlier, later))
     if later and later.problems:
-        problems = _at_edits(work, earlier, later)
-        found = SitePreview(name, State.INVALID, problems=problems)
-        return replace(found, regions=_regions(work, (each.file for each in problems)))
+        return invalid(_at_edits(work, earlier, later))
     of_before = earlier.problems or _patch_problems(earlier) if earlier else ()
     if problems := _patch_problems(later) or _earlier(of_before):
-        return SitePreview(name, State.INVALID, problems=problems)
+        return invalid(problems)
     old, new = sides = _input(earlier, work.before), _input(later, work.after)
     for side, made in zip(sides, work.made, strict=True):
         if side is not None and made is not None and name not in made:
-            return SitePreview(name, State.INVALID, problems=(_not_made(name),))
+            return invalid((_not_made(name),))
     change = compare(name, _side(old, work.made[0]), _side(new, work.made[1]))
     change = replace(change, nodes=_nodes(change, work.nodes.get(name)))
     if not change.changes and not any(connections.effects(change)):
         return None
     if problems := _refusals(change):
-        return SitePreview(name, State.INVALID, problems=problems)
+        return invalid(problems)
     edited = edits(old, new) if old and new else []
     judged = judge(change, causes(change, edited), work.owners.get(name, {}))
     judged = replace(judged, patches=len(new.site.file.patches) if new else 0)
-    return replace(judged, regions=_regions(work, (each.cause.file for each in edited)))
+    files, documents = (each.cause.file for each in edited), (e.document for e in sides if e)
+    return replace(judged, regions=regions_behind(work.regions, files, documents))
+
+
+def _invalid(
+    work: _Work, name: str, problems: tuple[Problem, ...], sides: Iterable[Loaded | None]
+) -> SitePreview:
+    """A site of which nothing can be said."""
+    files, documents = (each.file for each in problems), (each.document for each in sides if each)
+    regions = regions_behind(work.regions, files, documents, unsure=True)
+    return SitePreview(name, State.INVALID, problems=problems, regions=regions)
 
 
 def _patch_problems(loaded: Loaded | None) -> tuple[Problem, ...]:
@@ -188,11 +196,6 @@ def _patch_problems(loaded: Loaded | None) -> tuple[Problem, ...]:
     if loaded is None or loaded.site is None or loaded.document is None:
         return ()
     return tuple(place(loaded.document, *each) for each in patch_faults(loaded.site))
-
-
-def _regions(work: _Work, files: Iterable[str]) -> tuple[str, ...]:
-    """The regions' files that differ, of the files with what a site's change comes from."""
-    return tuple(sorted(work.regions.intersection(files)))
 
 
 def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | None:
@@ -246,8 +249,7 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     for each in change.changes.values():
         if each.after is not None:
             objects.setdefault(each.component, []).append(each.after)
-    every = change.after.objects.items()
-    there = [(component, each) for (component, _), each in every]
+    there = [(component, each) for (component, _), each in change.after.objects.items()]
     found = object_problems(source.site_of(change.after), objects, there)
     return tuple(problem for _, problem in found)
 

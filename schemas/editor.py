@@ -121,8 +121,7 @@ def _node(name: str, raw: Node, models: dict[str, Node]) -> Node:
 
 
 def _item(name: str, parent: Node, raw: Node, models: dict[str, Node]) -> Node:
-    """The node of a list's or map's items, named and described as its model, or as one item of the
-    list."""
+    """The node of a list's or map's items, described as its model, or as one item of the list."""
     if "$ref" not in raw:
         return _node(f"one of {name}", {"description": parent["description"], **raw}, models)
     model = raw["$ref"].rsplit("/", 1)[-1]

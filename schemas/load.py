@@ -12,11 +12,10 @@ from typing import Any, NamedTuple
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.problem import MAX_FINDINGS, Problem, first_problems, problem_at, whole_file
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
-from schemas.model.texts import words
+from schemas.model.texts import nearest, words
 from schemas.reading import regions
 from schemas.reading.catalogue import (
     Catalogues,
@@ -46,8 +45,8 @@ from schemas.rules import (
 )
 from schemas.rules.accelerators import own_models
 from schemas.rules.files import site_texts
+from schemas.rules.finding import advise, say
 from schemas.rules.identity import own_hardware, placeholders, site_name
-from schemas.rules.texts import advise, say
 from schemas.rules.versions import release_findings
 
 # Both states of a repository have most files alike. What is kept here is never changed.

@@ -28,27 +28,13 @@ def problems() -> str:
     """Every code with why it hurts."""
     rows = [f"| `{code.value}`{' (hint)' * code.hint} | {code.why} |" for code in sorted(Code)]
     return "\n".join(
-        [
-            "# Problems",
-            "",
-            _TEXTS["problems"],
-            "",
-            "| code | why |",
-            "|---|---|",
-            *rows,
-            "",
-        ]
+        ["# Problems", "", _TEXTS["problems"], "", "| code | why |", "|---|---|", *rows, ""]
     )
 
 
 def site_file() -> str:
     """Every field of a site file and every column of a host list."""
-    lines = [
-        "# The site file",
-        "",
-        _TEXTS["site_file"],
-        "",
-    ]
+    lines = ["# The site file", "", _TEXTS["site_file"], ""]
     schema = SiteFile.model_json_schema()
     for title, path, node in _sections(schema):
         text = _about(schema, path)

@@ -13,12 +13,12 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.nearest import nearest
 from schemas.model.primitives import Model, field_docs
 from schemas.model.site_file import Pool, SiteFile
+from schemas.model.texts import nearest
 from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, cell_column, column_of
-from schemas.reading.regions import naming, replaced
+from schemas.reading.regions import FLEET_FILE, naming, replaced
 from schemas.reading.yaml_reader import Document
 
 
@@ -27,6 +27,7 @@ class Origin(StrEnum):
 
     SITE_FILE = "site file"
     REGION = "region"
+    FLEET = "fleet"
     HOST_LIST = "host list"
     PROFILE = "hardware profile"
     RELEASE = "release"
@@ -70,11 +71,7 @@ COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
 
 
 def resolve(
-    site: Site,
-    document: Document,
-    hosts_text: str,
-    path: str,
-    catalogue: Catalogues = BUILT_IN,
+    site: Site, document: Document, hosts_text: str, path: str, catalogue: Catalogues = BUILT_IN
 ) -> Meaning:
     """The meaning of ``path``; ``catalogue`` is the site's. Raises UnknownPathError."""
     if len(path) > MAX_PATH:
@@ -112,8 +109,10 @@ class _Walk:
         by, replaces = "", ""
         if self.document is not None and self.origin is Origin.SITE_FILE:
             by, replaces = naming(self.document, self.at), replaced(self.document, self.at)
-        origin = Origin.REGION if by else self.origin
-        found = (description, origin, self._place(), change, others, replaces, by)
+        place, origin = self._place(), self.origin
+        if by:
+            origin = Origin.FLEET if place.startswith(FLEET_FILE) else Origin.REGION
+        found = (description, origin, place, change, others, replaces, by)
         return Meaning(self.path, self.value, *found)
 
     def _next(self, steps: list[str]) -> str:

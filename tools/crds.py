@@ -31,8 +31,15 @@ from schemas.kubernetes.objects.dialect import (
     references,
     share,
 )
-from tools.kept import SourceError, stored_documents
-from tools.kinds import CRDS, KUBERNETES, NEWEST_KUBERNETES, native_kinds, native_scope
+from tools.kinds import (
+    CRDS,
+    KUBERNETES,
+    NEWEST_KUBERNETES,
+    SourceError,
+    native_kinds,
+    native_scope,
+    stored_documents,
+)
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"

@@ -17,8 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tools import crds
-from tools.kept import SourceError
-from tools.kinds import FETCHED
+from tools.kinds import FETCHED, SourceError
 
 
 def fetch_stored(name: str, source: Mapping[str, str], clones: list[str]) -> dict[str, Any]:

@@ -1,7 +1,12 @@
-"""The kinds that the stored schemas cover (kinds.toml); :mod:`tools.crds` makes them."""
+"""The kinds that the stored schemas cover (kinds.toml), and the stored CRDs that are no part of
+upstream's folder: those stay as tools.fetched made them; :mod:`tools.crds` makes all others.
+"""
 
+import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 CRDS: dict[str, list[str]] = _TABLES["crds"]
@@ -18,3 +23,34 @@ def native_kinds() -> list[str]:
 def native_scope(kind: str) -> str:
     """``Cluster`` or ``Namespaced`` for an ``apiVersion/Kind`` of Kubernetes itself."""
     return "Cluster" if kind.rpartition("/")[2] in _TABLES["cluster_scoped"] else "Namespaced"
+
+
+Document = dict[str, Any]
+
+
+class SourceError(Exception):
+    """A source is absent or is not what was pinned."""
+
+
+def stored_documents(
+    data: Path, whole: Callable[[Document, dict[str, Document]], Document]
+) -> dict[str, Document]:
+    """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema made
+    ``whole`` by what is repeated.
+
+    Raises SourceError where one is absent, or not of the commit and SHA-256 that are pinned.
+    """
+    found: dict[str, Document] = {}
+    for name, source in FETCHED.items():
+        file = f"crds/{name}.json"
+        try:
+            document = json.loads((data / file).read_bytes())
+            repeated = json.loads((data / "repeated.json").read_bytes())
+        except OSError as error:
+            raise SourceError(f"{error}: run tools.fetched") from error
+        if document["source"] != source:
+            raise SourceError(f"{file} is not what tools/kinds.toml pins: run tools.fetched")
+        place = document["versions"][0]["schema"]
+        place["openAPIV3Schema"] = whole(place["openAPIV3Schema"], repeated)
+        found[file] = document
+    return found

@@ -38,8 +38,7 @@ class _Busy(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """The address of the API server, and the files by which the server knows it and is known to
-    it."""
+    """The API server's address, and the files by which the server knows it and is known to it."""
 
     url: str
     authority: Path

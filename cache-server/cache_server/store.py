@@ -17,8 +17,8 @@ from typing import TypeVar
 
 from cache_server import index
 from cache_server.buckets import Bucket, Buckets
-from cache_server.damage import Damage
 from cache_server.files import Draft, Drafts, Layout, Remover, sizes, space
+from cache_server.index import Damage
 from cache_server.metrics import Metrics
 from cache_server.refusals import Refusal, StartError, too_large
 from cache_server.space import Accesses, Reservation, Space, Step

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from cache_server import index
-from cache_server.damage import Damage
+from cache_server.index import Damage
 
 _T = TypeVar("_T")
 _LARGEST_BATCH = 128

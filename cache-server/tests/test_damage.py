@@ -12,7 +12,7 @@ import pytest
 from cache_server import index
 from cache_server.buckets import Bucket, Buckets
 from cache_server.configuration import Configuration
-from cache_server.damage import Damage, marker
+from cache_server.index import Damage, marker
 from cache_server.metrics import Metrics
 from cache_server.refusals import Refusal
 from cache_server.server import _repeat

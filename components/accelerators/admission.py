@@ -27,8 +27,7 @@ from components.accelerators.demands import (
 )
 from components.accelerators.names import metadata
 from components.making.admission import MUTATING, in_force
-from components.making.manifest import Json, Manifest
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, filled
 from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, mutating_api
 from schemas.facts.racks import domain_settings

@@ -11,10 +11,9 @@ from pathlib import PurePosixPath
 from components.accelerators.names import COMPONENT, metadata
 from components.making import replicas
 from components.making.daemons import Daemon, host_path, namespace, on_pool
-from components.making.manifest import Json, Manifest, by_kind, labels
+from components.making.manifest import Json, Manifest, by_kind, filled, labels
 from components.making.pod_security import SECURITY
 from components.making.rights import account, role_and_binding, subject
-from components.making.template import filled
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.racks import domain_settings, nvlink_pools
 from schemas.facts.site import Site

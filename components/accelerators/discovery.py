@@ -11,8 +11,7 @@ rule.matched: what the rules before have made).
 """
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served_pools
-from components.making.manifest import Json, Manifest, config_map, site_object
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, config_map, filled, site_object
 from schemas.facts.feature_gates import counted_models
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN

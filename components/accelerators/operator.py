@@ -12,8 +12,7 @@ controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendor
 from components.accelerators.names import COMPONENT, Served, metadata, served_pools
 from components.accelerators.sharing import CONFIG, DEFAULT, operator_config
 from components.making.daemons import MAX_UNAVAILABLE, namespace
-from components.making.manifest import Json, Manifest, prune, site_object
-from components.making.template import documents, fill
+from components.making.manifest import Json, Manifest, documents, fill, prune, site_object
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL

@@ -27,7 +27,8 @@ def judging(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         for each in admission(site, change, field):
             yield each._replace(why=f"{each.why} ({_summary(change.one)})")
         return
-    action = "warns of" if _warns(site.after, name) else "refuses"
+    bound = [texts(spec, "validationActions") for spec in _bindings(site.after, name)]
+    action = "refuses" if all("Deny" in each for each in bound) else "warns of"
     why = f"from now on the API server {action} later writes that break it: {_summary(change.one)}"
     yield effect(change, field, Impact.NONE, f"{why}; what is there stays", ADMISSION)
 
@@ -42,10 +43,6 @@ def _bindings(side: Side | None, name: str) -> Iterator[Json]:
     for each in side.objects.values() if side else ():
         if each.group_kind == kinds.POLICY_BINDING and each.name == f"{each.kind}/{name}":
             yield mapping(each.body, "spec")
-
-
-def _warns(side: Side | None, name: str) -> bool:
-    return any("Deny" not in texts(spec, "validationActions") for spec in _bindings(side, name))
 
 
 def _of_teams(side: Side | None, name: str) -> bool:

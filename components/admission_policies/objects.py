@@ -8,8 +8,7 @@ from pathlib import Path
 
 from components.admission_policies.names import WHAT, WHY, own_name
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, Target, annotate, labels
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule

@@ -65,8 +65,7 @@ def readers(side: Side | None, read: Manifest) -> Iterator[Reader]:
 
 
 def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
-    """True if pods of a spec read an object at all, and true if they read it in a form that
-    stays."""
+    """Whether pods of a spec read an object at all, and whether they do in a form that stays."""
     volumes = {str(each.get("name")) for each in items(spec, "volumes") if _holds(each, kind, name)}
     mounted, fixed = bool(volumes), False
     for key in ("containers", "initContainers", "ephemeralContainers"):
@@ -97,8 +96,7 @@ def _in_environment(container: Json, kind: str, name: str) -> bool:
 
 
 def _restarts(site: SiteChange, reader: Reader) -> bool:
-    """True if the same change gives a reader another pod template, or adds or removes the
-    reader."""
+    """True if the same change gives a reader another pod template, or adds or removes it."""
     change = site.changes.get(reader.name)
     if change is None:
         return False
@@ -173,13 +171,10 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     if old.body.get("immutable") is not True or old.key != change.one.key:
         yield from content(site, change, field)
         return
-    for each in content(site, change._replace(before=_mutable(old)), field):
+    mutable = old._replace(body={**old.body, "immutable": False})
+    for each in content(site, change._replace(before=mutable), field):
         why = f"{each.why}; it was immutable, so running pods keep the old content"
         yield each._replace(why=why)
-
-
-def _mutable(manifest: Manifest) -> Manifest:
-    return manifest._replace(body={**manifest.body, "immutable": False})
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

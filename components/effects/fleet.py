@@ -9,6 +9,7 @@ objects themselves, and is read there.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import MappingProxyType
 from typing import NamedTuple
 
 from components.making.manifest import Json
@@ -112,3 +113,24 @@ class Fleet:
         """How many machines a pool (or its group of one zone) is to have."""
         groups = self.pools.get(pool, ())
         return sum(group.replicas for group in groups if zone in ("", group.zone))
+
+
+class Condition(NamedTuple):
+    """A condition of a node: ``status`` is True, False or Unknown, as Kubernetes writes it."""
+
+    status: str
+    message: str = ""
+
+
+class NodeState(NamedTuple):
+    """A node: its conditions by type, its labels, and its taints' values by key."""
+
+    conditions: Mapping[str, Condition] = MappingProxyType({})
+    labels: Mapping[str, str] = MappingProxyType({})
+    taints: Mapping[str, str] = MappingProxyType({})
+    cordoned: bool = False
+
+    def status(self, kind: str) -> str:
+        """The status of a condition; empty where nobody has told it."""
+        found = self.conditions.get(kind)
+        return found.status if found else ""

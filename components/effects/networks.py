@@ -3,6 +3,8 @@
 The table is data (networks.toml): custom resources of Cilium and Calico, and Cilium's ConfigMap.
 """
 
+from fnmatch import fnmatchcase
+
 from components.effects.applying import effect, not_known
 from components.effects.table import read_table
 from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
@@ -18,6 +20,7 @@ def settings(site: SiteChange, change: ObjectChange, field: Field) -> Effects | 
     said = SETTINGS.get("/".join(change.one.key[2:]))
     if said is None or change.kind != "ConfigMap" or field is None:
         return None
-    if {*field.path[1:2]} & {*said["keys"]} or len(field.path) < 2:
+    keys = map(str, field.path[1:2])
+    if not any(fnmatchcase(key, each) for key in keys for each in said["harmless"]):
         return not_known(said["outage"], said["source"])(site, change, field)
     return [effect(change, field, Impact.NONE, said["late"], said["source"])]

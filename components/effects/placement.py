@@ -35,8 +35,7 @@ _BUILT_IN = {
 
 
 class Fit(IntEnum):
-    """The fit of a pod on a host; the least of several conditions counts, or the best of
-    alternatives."""
+    """The fit of a pod on a host; the least of conditions counts, or the best of alternatives."""
 
     NO = 0
     MAYBE = 1
@@ -57,7 +56,8 @@ def fits(side: Side, pod_spec: Json, given: frozenset[str] = frozenset()) -> dic
     Git decides on besides those that it sets on this side."""
     fleet, found = side.fleet, {}
     known = fleet.label_keys | given
-    by_name = _asks_for_names(pod_spec)
+    # True if the spec tells hosts of one rack apart.
+    by_name = bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(selected_labels(pod_spec))
     seen: dict[tuple[object, ...], Fit] = {}
     for group in fleet.groups:
         for host in group.hosts:
@@ -149,11 +149,6 @@ def _tolerates(toleration: Json, taint: Json) -> bool:
     operator = toleration.get("operator") or "Equal"
     same = (toleration.get("value") or "") == taint["value"]
     return operator == "Exists" or (operator == "Equal" and same)
-
-
-def _asks_for_names(pod_spec: Json) -> bool:
-    """True if a spec tells hosts of one rack apart."""
-    return bool(pod_spec.get("nodeName")) or HOSTNAME_LABEL in set(selected_labels(pod_spec))
 
 
 def selected_labels(pod_spec: Json) -> Iterator[str]:

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from components.effects.fleet import Fleet
-from components.effects.nodestate import NodeState
+from components.effects.fleet import Fleet, NodeState
 from components.making.manifest import GroupKind, Manifest
 
 Path = tuple[str | int, ...]

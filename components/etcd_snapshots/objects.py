@@ -3,9 +3,8 @@
 import re
 
 from components.making.daemons import container, namespace
-from components.making.manifest import Json, Manifest, Target, annotate, labels
+from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
 from components.making.taints import tolerations
-from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE, STORE, EtcdSnapshots
 

@@ -13,7 +13,10 @@ from schemas.facts.brought import every_extra, has_own_rules
 from schemas.facts.site import Site
 from schemas.model.extra import OwnersRule
 
-_NO_RULE = "no rule covers what it does to machines; its owner may state it in extra.rules"
+_NO_RULE = (
+    "no rule covers what it does to machines; its owner may state it in extra.rules, or in the "
+    "effects of a component of one's own"
+)
 _LATER = "no rule that was there before covers it; that of {} counts from the next change on"
 
 

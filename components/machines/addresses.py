@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from components.machines.names import CLUSTER_LABEL, metadata
-from components.making.manifest import Json, Manifest
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, filled
 from schemas.facts.addresses import host_ranges, ranges
 from schemas.facts.host_networks import address_in, attached, pool_name, subnets
 from schemas.facts.site import Site
@@ -28,7 +27,7 @@ _BLOCK = 112
 
 
 def address_pools(site: Site) -> list[Manifest]:
-    """The pool of the zones' networks, and one for each further network that hosts are on."""
+    """The pool of the zones' networks, and one for each further network."""
     spans = [
         _span(first, last, zone.network, zone.gateway)
         for zone in site.file.zones

@@ -64,7 +64,12 @@ def not_in_name(site: Site, pool: Pool) -> tuple[str, ...]:
 
 
 def _kubelet_files(site: Site, pool: Pool) -> dict[str, str]:
+    """The kubelet's drop-in. Its own file has its defaults when they are merged, and with that of
+    serializeImagePulls a kubelet with parallel pulls does not start (Kubernetes 1.34, cmd/kubelet/
+    app/server.go, mergeKubeletConfigurations; apis/config/validation/validation.go)."""
     own = {key: each for key, each in configuration(site, pool).items() if key in IN_PLACE}
+    if own.get("maxParallelImagePulls", 1) > 1:
+        own["serializeImagePulls"] = False
     head = {"apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration"}
     return {DROP_IN: dump({**head, **own})}
 

@@ -21,8 +21,7 @@ from components.machines.network_data import node_ip
 from components.machines.proxy import proxy_files
 from components.machines.registries import registry_files
 from components.making.dump import dump
-from components.making.manifest import Json
-from components.making.template import filled
+from components.making.manifest import Json, filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
 from schemas.model.first_boot import FirstBoot

@@ -11,8 +11,7 @@ from components.machines.network_data import node_ip
 from components.machines.templates import data_template, machine_template
 from components.machines.workers import deletion
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest, prune
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, filled, prune
 from components.making.told import Told
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool

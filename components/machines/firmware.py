@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from components.machines.names import metadata
-from components.making.manifest import Manifest
-from components.making.template import filled
+from components.making.manifest import Manifest, filled
 from schemas.facts.site import Site
 
 

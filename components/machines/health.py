@@ -8,8 +8,7 @@ vain request would block the health check of the others (CAPM3 1.13, metal3remed
 from pathlib import Path
 
 from components.machines.names import CLUSTER_LABEL, CONTROL_PLANE_LABEL, metadata
-from components.making.manifest import Json, Manifest
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool

@@ -15,10 +15,10 @@ from components.making.manifest import (
     Manifest,
     annotate,
     config_map,
+    filled,
     hash_name,
     metadata_of,
 )
-from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.model.host_agent import AGENT_IMAGE, InPlace
 from schemas.model.site_file import Pool

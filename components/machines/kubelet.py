@@ -5,8 +5,7 @@ Source: Kubernetes 1.34 to 1.37, staging/src/k8s.io/kubelet/config/v1beta1/types
 
 from pydantic.alias_generators import to_camel
 
-from components.making.manifest import Json, prune
-from components.making.template import filled
+from components.making.manifest import Json, filled, prune
 from schemas.facts.feature_gates import kubelet_gates
 from schemas.facts.site import Site
 from schemas.model.kubelet import Kubelet, KubeletAsIs

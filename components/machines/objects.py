@@ -16,9 +16,8 @@ from components.machines.hosts import hosts
 from components.machines.names import metadata
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
-from components.making.manifest import Manifest, annotate
+from components.making.manifest import Manifest, annotate, filled
 from components.making.pod_security import pod_security_labels
-from components.making.template import filled
 from schemas.facts.site import Site
 
 

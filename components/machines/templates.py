@@ -9,8 +9,7 @@ from pathlib import Path
 
 from components.machines.names import CLUSTER_LABEL, POOL_LABEL, ZONE_LABEL, metadata
 from components.machines.network_data import addresses_to_metadata, network_data
-from components.making.manifest import Manifest, hash_name
-from components.making.template import filled
+from components.making.manifest import Manifest, filled, hash_name
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 

@@ -14,8 +14,7 @@ from components.machines.names import (
     metadata,
 )
 from components.machines.templates import data_template, machine_template
-from components.making.manifest import Json, Manifest, hash_name, name_content, prune
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, filled, hash_name, name_content, prune
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool, Rollout
 from schemas.model.vocabulary import Remedy, RolloutStrategy

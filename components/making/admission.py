@@ -5,8 +5,7 @@ Source: Kubernetes 1.34, api admissionregistration/v1 and v1beta1.
 
 from collections.abc import Sequence
 
-from components.making.manifest import Json, Manifest, Target, by_kind
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, Target, by_kind, filled
 
 VALIDATING = ("admissionregistration.k8s.io/v1", "ValidatingAdmissionPolicy")
 """API and kind of a policy that refuses. That of one that changes depends on the cluster's version

@@ -10,6 +10,7 @@ from components.making.manifest import (
     Json,
     Manifest,
     Target,
+    filled,
     labels,
     metadata_of,
     prune,
@@ -17,7 +18,6 @@ from components.making.manifest import (
 )
 from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
 from components.making.taints import tolerations
-from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool
@@ -85,11 +85,7 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
 
 
 def container(
-    name: str,
-    image: str,
-    resources: tuple[str, str],
-    capabilities: Sequence[str] = (),
-    **more: Any,
+    name: str, image: str, resources: tuple[str, str], capabilities: Sequence[str] = (), **more: Any
 ) -> Json:
     """A container that is held to the Pod Security Standard "restricted".
 
@@ -107,10 +103,7 @@ def container(
             "name": name,
             "image": image,
             "imagePullPolicy": "IfNotPresent",
-            "resources": {
-                "requests": {"cpu": cpu, "memory": memory},
-                "limits": {"memory": memory},
-            },
+            "resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}},
             "securityContext": {**SECURITY, **rights},
             **more,
         }

@@ -1,6 +1,9 @@
 """A Kubernetes object as plain data, with what its readers must know to treat it safely.
 
-Owns the type, the labels that every object carries, and names that change with their content.
+Owns the type, the labels that every object carries, names that change with their content, and
+objects that are data: YAML documents beside a module, in which ``$name`` stands for a value. A text
+that is such a name alone becomes the value, of whatever type; a key that is one makes room for the
+fields of a map. A name that gets no value is a KeyError.
 """
 
 import functools
@@ -8,7 +11,10 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, NamedTuple
+
+import yaml
 
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN
@@ -229,3 +235,29 @@ def name_content(spec: Json, not_in_name: Collection[str]) -> Json:
     if "ntp" in not_in_name:
         del config["ntp"]
     return {"template": {"spec": config}}
+
+
+@functools.cache
+def documents(module: Path | str) -> tuple[Json, ...]:
+    """The documents of the file beside a module, once for all; nobody may change them."""
+    text = Path(module).with_suffix(".yaml").read_text("utf-8")
+    return tuple(yaml.load_all(text, Loader=yaml.CSafeLoader))
+
+
+def filled(module: Path | str, /, **values: Any) -> list[Json]:
+    """The documents beside a module, with each value in its place."""
+    return [fill(each, values) for each in documents(module)]
+
+
+def fill(said: Any, values: Mapping[str, Any]) -> Any:
+    """Data with each value in its place."""
+    if isinstance(said, str) and said.startswith("$"):
+        return values[said[1:]]
+    if isinstance(said, list):
+        return [fill(each, values) for each in said]
+    if not isinstance(said, dict):
+        return said
+    found: Json = {}
+    for key, each in said.items():
+        found |= values[key[1:]] if key.startswith("$") else {key: fill(each, values)}
+    return found

@@ -27,7 +27,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
 from schemas.model.patches import Patch
-from schemas.rules.texts import advise
+from schemas.rules.finding import advise
 
 _ROWS: list[dict[str, Any]] = tomllib.loads(
     FilePath(__file__).with_suffix(".toml").read_text("utf-8")
@@ -78,6 +78,10 @@ def patched(site: Site, component: str, manifests: list[Manifest]) -> Patched:
         for n, result in zip(hits, results, strict=True):
             if isinstance(result, Manifest) and not wrong:
                 found[n] = result
+                if _same(result.body, manifests[n].body):
+                    message = f"it undoes what patches before it change of {result.title}"
+                    fix = "remove both, or what they undo of each other"
+                    faults.append(PatchFault(place, Code.PATCH_UNUSED, message, fix))
     return Patched(_named_anew(manifests, found) if patches else found, faults)
 
 

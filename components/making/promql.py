@@ -115,8 +115,7 @@ def ready(site: Site) -> str:
 
 
 def pending(site: Site) -> str:
-    """The matcher that keeps of pods' series those whose pod waits or starts, to be written after
-    them."""
+    """The matcher, written after pods' series, that keeps those whose pod waits or starts."""
     where = by(site, Exporter.KUBE_STATE_METRICS, 'phase="Pending"')
     return f"and on (namespace, pod) (kube_pod_status_phase{where} == 1)"
 

@@ -1,9 +1,8 @@
 """Programs that run as replicas on the control plane, of which one leads."""
 
-from components.making.manifest import Json
+from components.making.manifest import Json, filled
 from components.making.pod_security import POD_SECURITY
 from components.making.taints import CONTROL_PLANE_LABEL, tolerations
-from components.making.template import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import HOSTNAME_LABEL
 
@@ -11,11 +10,7 @@ from schemas.kubernetes.node_labels import HOSTNAME_LABEL
 def deployment(metadata: Json, selector: dict[str, str], replicas: int, template: Json) -> Json:
     """A Deployment that replaces one replica at a time: no host has room for one more."""
     (found,) = filled(
-        __file__,
-        metadata=metadata,
-        selector=selector,
-        replicas=replicas,
-        template=template,
+        __file__, metadata=metadata, selector=selector, replicas=replicas, template=template
     )
     return found
 

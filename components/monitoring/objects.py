@@ -25,8 +25,7 @@ from schemas.model.monitoring import Monitoring
 
 
 def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
-    """The objects of the component, of what all components hand over; none where nothing watches
-    the site."""
+    """The objects of the component, of what all components hand over; none without monitoring."""
     monitoring = site.file.monitoring
     if monitoring is None:
         return []

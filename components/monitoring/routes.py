@@ -16,8 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest
-from components.making.template import documents, fill
+from components.making.manifest import Json, Manifest, documents, fill
 from components.making.told import Told
 from components.monitoring.names import ROUTES, ROUTES_FILE, SECRETS_FOLDER, files, operator_object
 from schemas.facts.site import Site

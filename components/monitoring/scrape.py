@@ -37,6 +37,11 @@ def scraping(site: Site, monitoring: Monitoring, found: Sequence[Scrape]) -> lis
 # --- with the Prometheus operator ---
 
 
+_DROP_LABELS: Json = {"regex": "container|endpoint|service", "action": "labeldrop"}
+"""Drops the labels that the operator adds, so that series are the same with and without it, and a
+program's own label of a container keeps its name."""
+
+
 def _monitor(site: Site, monitoring: Monitoring, scrape: Scrape) -> Manifest:
     """A PodMonitor; a ServiceMonitor where the port is only known by its Service, or a token is
     shown: a PodMonitor shows none but a Secret's."""
@@ -45,7 +50,7 @@ def _monitor(site: Site, monitoring: Monitoring, scrape: Scrape) -> Manifest:
         "path": scrape.path,
         "interval": INTERVAL,
         "scrapeTimeout": TIMEOUT,
-        "relabelings": _camel([*_targets(scrape), *_drop_labels()]),
+        "relabelings": _camel([*_targets(scrape), _DROP_LABELS]),
         "metricRelabelings": _camel(metric_filter(scrape)) or None,
     }
     if scrape.secure:
@@ -53,17 +58,14 @@ def _monitor(site: Site, monitoring: Monitoring, scrape: Scrape) -> Manifest:
         endpoint |= {"scheme": "https", "tlsConfig": {"insecureSkipVerify": True}}
         endpoint["bearerTokenFile"] = TOKEN
     kind, word = ("ServiceMonitor", "") if scrape.service else ("PodMonitor", "podMetrics")
-    expressions = [_among(scrape.pools)] if scrape.pools else None
+    among = {"key": POOL_LABEL, "operator": "In", "values": list(scrape.pools)}
+    expressions = [among] if scrape.pools else None
     spec = {
         "namespaceSelector": {"matchNames": [scrape.namespace]},
         "selector": {"matchLabels": scrape.labels, "matchExpressions": expressions},
         f"{word}{'E' if word else 'e'}ndpoints": [{k: v for k, v in endpoint.items() if v}],
     }
     return operator_object(site, monitoring, ("v1", kind), f"{PREFIX}-{scrape.name}", spec)
-
-
-def _among(pools: tuple[str, ...]) -> Json:
-    return {"key": POOL_LABEL, "operator": "In", "values": list(pools)}
 
 
 def _drop_labels() -> list[Json]:

@@ -9,9 +9,16 @@ Source: sriov-network-operator 1.6.0, api/v1, controllers, pkg/webhook.
 
 import json
 
-from components.making.manifest import Json, Manifest, metadata_of, prune, site_object
+from components.making.manifest import (
+    Json,
+    Manifest,
+    documents,
+    fill,
+    metadata_of,
+    prune,
+    site_object,
+)
 from components.making.rdma import network_name
-from components.making.template import documents, fill
 from components.network_devices.names import COMPONENT, OPERATOR_API
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL, SRIOV_LABEL

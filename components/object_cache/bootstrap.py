@@ -4,9 +4,8 @@ What it says, and why, is in bootstrap.yaml; here are the values that others go 
 """
 
 from components.making.dump import dump_json
-from components.making.manifest import Json, Manifest, config_map
-from components.making.template import documents, fill
-from components.object_cache import endpoints
+from components.making.manifest import Json, Manifest, config_map, documents, fill
+from components.object_cache import service
 from components.object_cache.limits import limits
 from components.object_cache.names import BOOTSTRAP, ENVOY, OBJECTS_PATH, headless, of_program
 from schemas.facts.site import Site
@@ -55,7 +54,7 @@ def bootstrap(cache: Cache) -> Json:
         **globals(),
         "IDLE": f"{IDLE_SECONDS}s",
         "OBJECT": rf"^{OBJECTS_PATH}([^?#]*).*$",
-        "FOLDER_FILE": f"{ENDPOINTS_FOLDER}/{endpoints.FILE}",
+        "FOLDER_FILE": f"{ENDPOINTS_FOLDER}/{service.FILE}",
         "port": cache.envoy.port,
         "server_port": cache.server.port,
         "server_name": f"{headless(cache)}.{cache.namespace}.svc.cluster.local.",

@@ -18,13 +18,8 @@ from schemas.model.object_cache import Bucket, Cache, share
 
 def bucket_config(site: Site, cache: Cache) -> Manifest:
     """The ConfigMap with the buckets, under the name of the file that the server reads."""
-    data = {file_name(cache): bucket_text(site, cache)}
+    data = {cache.server.config_path.rpartition("/")[2]: bucket_text(site, cache)}
     return config_map(BUCKETS, of_program(site, cache, BUCKETS, SERVER), data)
-
-
-def file_name(cache: Cache) -> str:
-    """The name of the file with the buckets."""
-    return cache.server.config_path.rpartition("/")[2]
 
 
 def bucket_text(site: Site, cache: Cache) -> str:

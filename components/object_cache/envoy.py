@@ -7,9 +7,8 @@ program that speaks HTTP), docs/root/operations/cli.rst, source/server/admin/lis
 import hashlib
 
 from components.making.daemons import Daemon, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
+from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, filled
 from components.making.pod_security import SECURITY, pod_security
-from components.making.template import filled
 from components.object_cache import bootstrap
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.limits import TOKEN_FOLDER, limits
@@ -49,10 +48,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
             *({"name": each, "configMap": {"name": name}} for each, name in folders.items()),
             *added.volumes,
         ],
-        pod={
-            "terminationGracePeriodSeconds": STOP_SECONDS,
-            "securityContext": pod_security(USER),
-        },
+        pod={"terminationGracePeriodSeconds": STOP_SECONDS, "securityContext": pod_security(USER)},
         annotations={
             **scrape_annotations(bootstrap.METRICS_PORT, bootstrap.METRICS),
             # It reads its bootstrap when it starts and never again.

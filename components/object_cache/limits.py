@@ -9,8 +9,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components.making.dump import dump_json
-from components.making.manifest import Json
-from components.making.template import filled
+from components.making.manifest import Json, filled
 from schemas.model.object_cache import Cache
 
 TOKEN_FOLDER = "/etc/envoy/token"  # noqa: S105 - a folder

@@ -1,17 +1,18 @@
 """Every object of a site's cache, on its own cluster, in a fixed order."""
 
+from collections.abc import Sequence
+
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, annotate
+from components.making.manifest import Manifest, annotate, site_object
 from components.object_cache.bootstrap import bootstrap_config
 from components.object_cache.buckets import bucket_config
-from components.object_cache.budgets import budget
-from components.object_cache.endpoints import endpoint_config
 from components.object_cache.envoy import envoys
-from components.object_cache.names import COMPONENT, ENVOY, SERVER
+from components.object_cache.names import COMPONENT, ENVOY, NAME_LABEL, SERVER, of_program
 from components.object_cache.server import rights, servers
-from components.object_cache.service import servers_by_name, service
+from components.object_cache.service import endpoint_config, servers_by_name, service
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
+from schemas.model.site_file import Pool
 from schemas.model.vocabulary import CacheDiscovery
 
 
@@ -42,3 +43,28 @@ def _discovery(site: Site, cache: Cache) -> Manifest:
     if cache.discovery is CacheDiscovery.DNS:
         return servers_by_name(site, cache)
     return endpoint_config(site, cache)
+
+
+EVICTED_SHARE = 10
+"""One pod of so many may be out at a time, as in an update (components/making/daemons.py)."""
+
+
+def budget(site: Site, cache: Cache, program: str, pools: Sequence[Pool]) -> Manifest:
+    """How many pods of a program on every machine of some pools evictions must leave; spares have
+    no pods.
+
+    Drains leave pods of DaemonSets alone, and so do Cluster API's; this holds for all else that
+    evicts (a descheduler, a person). A whole number, as a share cannot be counted: DaemonSets have
+    no subresource scale, and the controller then allows no eviction at all, of a broken pod neither
+    (Kubernetes 1.34, pkg/controller/disruption/disruption.go: getExpectedScale, getScaleController,
+    failSafe). A DaemonSet's own update does not ask a budget.
+    """
+    pods = sum(site.replicas(pool) for pool in pools)
+    spec = {
+        "minAvailable": max(0, pods - max(1, pods // EVICTED_SHARE)),
+        "selector": {"matchLabels": {NAME_LABEL: program}},
+        # One that is not ready serves nobody.
+        "unhealthyPodEvictionPolicy": "AlwaysAllow",
+    }
+    named = of_program(site, cache, program, program)
+    return site_object(f"PodDisruptionBudget/{program}", "policy/v1", named, spec=spec)

@@ -9,10 +9,16 @@ in its environment, so that nothing has to be written twice.
 import hashlib
 
 from components.making.daemons import Daemon, host_path, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, by_kind, prune
+from components.making.manifest import (
+    CONFIGURATION_ANNOTATION,
+    Json,
+    Manifest,
+    by_kind,
+    filled,
+    prune,
+)
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import account, role_and_binding, rule, subject
-from components.making.template import filled
 from components.object_cache.buckets import bucket_text
 from components.object_cache.containers import probes, resources, scrape_annotations
 from components.object_cache.names import (

@@ -9,8 +9,7 @@ import json
 from pathlib import Path
 
 from components.making.brought import registered
-from components.making.manifest import CRD, Manifest, Target, annotate, config_map, labels
-from components.making.template import filled
+from components.making.manifest import CRD, Manifest, Target, annotate, config_map, filled, labels
 from schemas.facts.pod_network import MAX_MANIFEST_BYTES
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests

@@ -1,9 +1,8 @@
 """Node Operation Controller as it runs: two replicas on the control plane, of which one leads."""
 
 from components.making import replicas
-from components.making.manifest import Manifest, by_kind, labels
+from components.making.manifest import Manifest, by_kind, filled, labels
 from components.making.pod_security import SECURITY
-from components.making.template import filled
 from components.remediation.names import COMPONENT, CONTROLLER, own, selector_labels, settings_of
 from schemas.facts.site import Site
 

@@ -12,11 +12,11 @@ from components.making.manifest import (
     Manifest,
     by_kind,
     config_map,
+    filled,
     hash_name,
 )
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import bind, subject
-from components.making.template import filled
 from components.remediation import devicechoice, kernellog
 from components.remediation.checks import PROGRAMS, checks, files, monitor
 from components.remediation.names import COMPONENT, metadata, selector_labels, settings_of

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from components.making.dump import dump_json
-from components.making.template import filled
+from components.making.manifest import filled
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
 from schemas.model.site_file import Pool

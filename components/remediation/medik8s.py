@@ -19,8 +19,7 @@ internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIReboo
 """
 
 from components.making.faults import CONDITIONS
-from components.making.manifest import Json, Manifest, by_kind
-from components.making.template import documents, fill
+from components.making.manifest import Json, Manifest, by_kind, documents, fill
 from components.remediation.names import REMEDIATOR_LABEL, metadata, remediator_labels, settings_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -36,8 +35,7 @@ node does not count as healthy, and its remediation is not ended (soonMatchingNo
 
 
 def health_checks(site: Site) -> list[Manifest]:
-    """The objects of a site's remediators of the kind medik8s; none where it has no such
-    remediator."""
+    """The objects of a site's remediators of the kind medik8s."""
     found: list[Manifest] = []
     for remediator in site.file.remediation.healers if site.file.remediation else ():
         if remediator.kind is RemediatorKind.MEDIK8S:

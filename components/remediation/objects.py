@@ -4,10 +4,10 @@ from components.making.daemons import namespace
 from components.making.manifest import Manifest, annotate
 from components.remediation.controller import controller
 from components.remediation.detector import detectors
-from components.remediation.devicetaints import device_taints
 from components.remediation.medik8s import health_checks
 from components.remediation.names import COMPONENT, remediated_pools, settings_of
 from components.remediation.operations import operations
+from components.remediation.program import device_taints
 from components.remediation.reset import resets
 from components.remediation.rights import rights
 from components.remediation.turns import turns

@@ -8,8 +8,7 @@ and the operations of its pool choose it by these alone.
 """
 
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
-from components.making.manifest import Json, Manifest, by_kind
-from components.making.template import documents, fill
+from components.making.manifest import Json, Manifest, by_kind, documents, fill
 from components.remediation.names import metadata, remediated_pools, remediator_labels
 from components.remediation.reboot import job
 from schemas.facts.site import Site

@@ -1,13 +1,30 @@
-"""A program of the node-repair image: a Deployment on the control plane; one pod leads."""
+"""The Deployments of our own programs: repair slots (turns.py), and single faulty devices.
 
+The latter are taken out of use where a DRA driver hands them out, so that the others of their host
+stay in use, by a DeviceTaintRule for each. This is for devices with too few PCIe lanes: such a
+device works, but slowly, and only a hand at the host helps. What its driver tells of a device is
+for those who reboot the host, and NVIDIA's driver taints such a device by itself
+(NVIDIA/k8s-dra-driver-gpu 22407113, cmd/gpu-kubelet-plugin/device_health.go).
+
+The effect is NoSchedule: who runs on the device keeps it until the end, and the controller manager
+has no part in it. Rules hold for pods that ask by an extended resource too, as these have no place
+for tolerations; only a scheduler that knows rules heeds them (:mod:`schemas.facts.feature_gates`).
+Sources: KEP-5055; Kubernetes 1.34 and 1.35, k8s.io/dynamic-resource-allocation
+resourceslice/tracker, and pkg/scheduler/framework/plugins/dynamicresources.
+"""
+
+import json
 from typing import NamedTuple
 
 from components.making import replicas
-from components.making.manifest import Json, Manifest, by_kind, labels
+from components.making.faults import CONDITIONS, FAULTY_TAINT
+from components.making.manifest import COMPONENT_LABEL, Json, Manifest, by_kind, filled, labels
 from components.making.pod_security import SECURITY
-from components.making.template import filled
 from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
+from components.remediation.rights import account
+from schemas.facts.feature_gates import device_taint_api
 from schemas.facts.site import Site
+from schemas.model.vocabulary import Fault
 
 INTERVAL_SECONDS = 20
 """Between two rounds: the checks of a node take longer to be sure."""
@@ -59,3 +76,30 @@ class Program(NamedTuple):
             mounts=mounted if self.config else [],
         )
         return body
+
+
+NAME = "device-taints"
+FAULTS = (Fault.PCIE_LINK_DEGRADED,)
+
+
+def device_taints(site: Site) -> list[Manifest]:
+    """The objects of the program but its namespace; none where no device is taken out by itself."""
+    if not any(site.taints_devices(pool) for pool in site.file.pools):
+        return []
+    program = Program(NAME, "devices", environment(site))
+    return [*account(site, NAME), program.deployment(site)]
+
+
+def environment(site: Site) -> dict[str, str]:
+    """The environment of the program (node_repair/devices.py)."""
+    counted = settings_of(site).bad_devices
+    pools = [pool.name for pool in site.file.pools if site.taints_devices(pool)]
+    return {
+        "DEVICETAINTS_API": device_taint_api(site),
+        "DEVICETAINTS_FAULTS": json.dumps({CONDITIONS[each]: each for each in FAULTS}),
+        "DEVICETAINTS_TAINT": FAULTY_TAINT,
+        "DEVICETAINTS_POOLS": ",".join(pools),
+        "DEVICETAINTS_OWNER": f"{COMPONENT_LABEL}={COMPONENT}",
+        "DEVICETAINTS_PERCENT": str(settings_of(site).max_faulty_percent),
+        **({"DEVICETAINTS_UP_TO": str(counted.taint_up_to)} if counted else {}),
+    }

@@ -3,10 +3,9 @@
 import json
 
 from components.making.faults import CONDITIONS
-from components.making.manifest import Json, labels
+from components.making.manifest import Json, filled, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
-from components.making.template import filled
 from components.remediation import reset
 from components.remediation.names import (
     COMPONENT,

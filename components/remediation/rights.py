@@ -1,10 +1,9 @@
 """The rights of the fault remediation programs, on both clusters of a site."""
 
 from components.making.admission import annotations_alone
-from components.making.manifest import Json, Manifest, Target, by_kind
+from components.making.manifest import Json, Manifest, Target, by_kind, filled
 from components.making.rights import account as service_account
 from components.making.rights import role_and_binding, subject
-from components.making.template import filled
 from components.remediation.names import (
     CONTROLLER,
     HISTORY_ANNOTATION,

@@ -9,8 +9,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, filled
 from components.making.told import Told
 from components.schedulers.names import metadata
 from schemas.facts.site import Site

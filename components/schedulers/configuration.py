@@ -7,8 +7,7 @@ are spelled as their code reads them: the README of the gang plugin has other sp
 """
 
 from components.making.gang import NAME, key
-from components.making.manifest import Json
-from components.making.template import filled
+from components.making.manifest import Json, filled
 from components.schedulers.names import HEALTH_PORT, on_pools, pools_of
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, Gang, KubeScheduler

@@ -13,11 +13,11 @@ from components.making.manifest import (
     Json,
     Manifest,
     by_kind,
+    filled,
     labels,
     prune,
 )
 from components.making.pod_security import SECURITY
-from components.making.template import filled
 from components.schedulers.configuration import configuration
 from components.schedulers.names import (
     COMPONENT,

@@ -6,8 +6,7 @@ Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
 pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
 """
 
-from components.making.manifest import Json, Manifest, Target, annotate, labels
-from components.making.template import filled
+from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.model.secrets import Secrets, SecretStore

@@ -4,10 +4,9 @@ from pathlib import Path
 
 from components.making.admission import annotations_alone
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, by_kind, hash_name, labels
+from components.making.manifest import Manifest, by_kind, filled, hash_name, labels
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
-from components.making.template import filled
 from components.teams.names import COMPONENT
 from components.teams.recorder import ANNOTATION
 from schemas.facts.site import Site

@@ -15,10 +15,9 @@ pkg/scheduler/flavorassigner/tas_flavorassigner.go (onlyFlavor).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.making.manifest import Json, Manifest, hash_name, site_object
+from components.making.manifest import Json, Manifest, filled, hash_name, site_object
 from components.making.rdma import needs
 from components.making.taints import tolerations
-from components.making.template import filled
 from components.teams.names import metadata, of_team
 from schemas.facts.quotas import Holder, models_held_by, supply
 from schemas.facts.racks import domain_settings
@@ -40,8 +39,7 @@ cover also what is not limited."""
 
 
 def queues(site: Site) -> list[Manifest]:
-    """Flavours, the cohort, each team's queues, and PriorityClasses; nothing where Kueue serves no
-    model."""
+    """Flavours, the cohort, teams' queues, PriorityClasses; nothing where Kueue serves no model."""
     models = models_held_by(site, Holder.KUEUE)
     if not models:
         return []
@@ -100,8 +98,7 @@ def _flavor(site: Site, model: str) -> Manifest:
 
 
 def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
-    """The resources of all teams together: the devices of all machines, and no limit of the
-    rest."""
+    """The resources of all teams together: all machines' devices, and no limit of the rest."""
     limits = {each: {"nominalQuota": str(supply(site, each).devices)} for each in models}
     every = {name: {"nominalQuota": much} for name, much in _unlimited_resources(site).items()}
     # There is one, however the site is called.

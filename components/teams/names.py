@@ -34,8 +34,7 @@ def of_any_team() -> Json:
 
 
 def priorities_of(site: Site, team: Team) -> list[str]:
-    """The PriorityClasses that a team may use, the default one among them, in the order of the
-    site's."""
+    """The PriorityClasses that a team may use, the default one too, in the order of the site's."""
     priorities = site.scheduling.priorities
     return [
         priority.name

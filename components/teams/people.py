@@ -16,10 +16,7 @@ from schemas.facts.site import Site
 from schemas.model.access import Access, People
 from schemas.model.scheduling import Team
 
-VERBS = {
-    "read": READ,
-    "write": ["create", "delete", "deletecollection", *READ, "patch", "update"],
-}
+VERBS = {"read": READ, "write": ["create", "delete", "deletecollection", *READ, "patch", "update"]}
 TOLD = Told(__file__)
 
 

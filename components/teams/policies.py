@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, prune
-from components.making.template import documents
+from components.making.manifest import Json, Manifest, documents, prune
 from components.making.told import Told
 from components.teams import isolation
 from components.teams.names import PRIORITIES_ANNOTATION, metadata, of_any_team

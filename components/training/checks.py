@@ -16,8 +16,8 @@ from components.training.setting import Setting
 from components.training.trainjob import NODE
 from schemas.kubernetes.forms import DIGEST, HOST, PORT, REPOSITORY, TAG
 from schemas.kubernetes.quantities import SITE_FORM, quantity
-from schemas.model.nearest import nearest
 from schemas.model.primitives import DNS_LABEL_PATTERN
+from schemas.model.texts import nearest
 
 Check = Callable[[Setting], Iterable[Refusal]]
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

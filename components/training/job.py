@@ -6,8 +6,7 @@ Sources: Kubernetes 1.34, pkg/controller/job (a pod of an Indexed Job has the ho
 
 import hashlib
 
-from components.making.manifest import Json, prune
-from components.making.template import filled
+from components.making.manifest import Json, filled, prune
 from components.training import starting
 from components.training.pods import container, index, value, worker
 from components.training.setting import Setting

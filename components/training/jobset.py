@@ -11,8 +11,7 @@ python/distribute/cluster_resolver/tfconfig_cluster_resolver.py.
 
 import json
 
-from components.making.manifest import Json
-from components.making.template import filled
+from components.making.manifest import Json, filled
 from components.training import starting
 from components.training.job import metadata, port
 from components.training.pods import container, helper, helper_resources, index, value, worker

@@ -15,8 +15,7 @@ TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM
 mpirun(1) (-x).
 """
 
-from components.making.manifest import Json
-from components.making.template import filled
+from components.making.manifest import Json, filled
 from components.training import starting
 from components.training.collectives import collective_settings
 from components.training.job import metadata

@@ -14,9 +14,8 @@ pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runti
 
 from pathlib import Path
 
-from components.making.manifest import Json, hash_name, prune
+from components.making.manifest import Json, filled, hash_name, prune
 from components.making.object_cache_client import CacheClient, mount
-from components.making.template import filled
 from components.training import racks, starting
 from components.training.fitting import has_users
 from components.training.job import metadata

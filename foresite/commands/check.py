@@ -28,6 +28,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
 from schemas.model.problem import Problem, first_problems, number_of
+from schemas.reading.catalogue import catalogue_problems
 from schemas.reading.regions import region_problems
 
 CEL = "ValidatingAdmissionPolicy"
@@ -63,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
     every = (
         each for name, one in loaded.items() for each in findings(one, examined.get(name), root)
     )
-    of_regions = [] if options.sites else region_problems(root)
-    problems = list(told_once([*of_regions, *every]))
+    shared = [] if options.sites else [*region_problems(root), *catalogue_problems(root)]
+    problems = list(told_once([*shared, *every]))
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
     scope = Scope.of(loaded, examined)
@@ -207,10 +208,11 @@ def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
     """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
-        others = ((other.split(":")[0], other.split(":")[1]) for other in each.also)
-        said = (line if file == each.file else f"{file}:{line}" for file, line in others)
-        lines = ", ".join(said)
-        more = f" (also lines {lines})" if lines else ""
+        also: dict[str, dict[str, None]] = {}
+        for file, line in (other.split(":")[:2] for other in each.also):
+            also.setdefault(file, {})[line] = None
+        places = "; ".join(f"{file}:{', '.join(lines)}" for file, lines in also.items())
+        more = f" (also {places})" if places else ""
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}{more}; {each.fix}"
 
 

@@ -84,8 +84,7 @@ def _not_shown(body: str, number: int) -> str:
 
 
 def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:
-    """Make the comment, or change ours; looked for anew in each try, so that there is never a
-    second one."""
+    """Make the comment, or change ours; each try looks anew, so there is never a second one."""
     for comment in github.all(f"/issues/{number}/comments"):
         if (comment["user"] or {}).get("login") == author and _mark(comment["body"]) == _mark(body):
             return github.one("PATCH", f"/issues/comments/{int(comment['id'])}", {"body": body})

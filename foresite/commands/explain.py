@@ -107,8 +107,7 @@ def _with_origins(lines: list[Line], origins: dict[str, str], total: int) -> Ite
 
 
 def _carriers(site: Any, meaning: Meaning) -> Carriers | None:
-    """The objects that carry a value; None where that is not a question (maps, lists of maps,
-    computed)."""
+    """The objects that carry a value; None for maps, lists of maps and what is computed."""
     value, others = meaning.value, meaning.others
     if value and isinstance(value, list) and all(isinstance(each, str) for each in value):
         others = tuple(_other_lists(value))

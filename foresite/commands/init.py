@@ -6,7 +6,6 @@ All of it is written beside its place first, so a folder has a whole repository 
 import argparse
 import json
 import os
-import shlex
 import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution
@@ -20,6 +19,7 @@ from foresite.scratch import clear, put, scratch
 from schemas.kubernetes.masking import shorten
 
 _TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_WHEELS = "wheels"
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 
 
@@ -59,10 +59,14 @@ def _check(given: Path) -> Path:
 
 def _files(*, example: bool) -> Iterator[tuple[str, bytes]]:
     """The files of a repository, by path."""
+    pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in _source().items())
+    source = f"\n[tool.uv.sources]\nforesite = {{ {pairs} }}\n" if pairs else ""
     for path, name in _TABLE["templates"].items():
         text = (_TEMPLATES / name).read_text("utf-8")
-        filled = text.replace("@VERSION@", version()).replace("@SOURCE@\n", _source())
+        filled = text.replace("@VERSION@", version()).replace("@SOURCE@\n", source)
         yield path, filled.encode()
+    if (file := _archive()) is not None:
+        yield f"{_WHEELS}/{file.name}", file.read_bytes()
     flows = _TABLE["workflows"]
     for name in flows["same"]:
         path = f".github/workflows/{name}.yml"
@@ -76,18 +80,30 @@ def _files(*, example: bool) -> Iterator[tuple[str, bytes]]:
                 yield str(file.relative_to(PARTS)), file.read_bytes()
 
 
-def _origin() -> str:
-    """The address of the wheel that this version was installed from; empty if from an index, or if
-    it is a checkout (PEP 610)."""
+def _origin() -> dict[str, Any]:
+    """Where this version was installed from (PEP 610); empty if from an index."""
     said = json.loads(distribution("foresite").read_text("direct_url.json") or "{}")
-    return str(said.get("url", "")) if "archive_info" in said else ""
+    return said if isinstance(said, dict) else {}
 
 
-def _source() -> str:
-    """Where uv finds this version, if it came from an address that others can use."""
-    url = _origin()
-    wanted = url.startswith("https://") and "@" not in url
-    return f"\n[tool.uv.sources]\nforesite = {{ url = {json.dumps(url)} }}\n" if wanted else ""
+def _source() -> dict[str, str]:
+    """Where uv finds this version, of a place that others can reach; empty if the index has it."""
+    said = _origin()
+    url, revision = str(said.get("url", "")), said.get("vcs_info", {}).get("commit_id")
+    if (file := _archive()) is not None:
+        return {"path": f"{_WHEELS}/{file.name}"}
+    if not url.startswith("https://") or "@" in url or "dir_info" in said:
+        return {}
+    return {"git": url, "rev": revision} if revision else {"url": url}
+
+
+def _archive() -> Path | None:
+    """The file that this version was installed from; None if there is none any more."""
+    said = _origin()
+    address = urlsplit(str(said.get("url", "")))
+    path = Path(unquote(address.path))
+    ours = "archive_info" in said and path.name.startswith(f"foresite-{version()}")
+    return path if ours and address.scheme == "file" and path.is_file() else None
 
 
 def _write(folder: Path, texts: dict[str, bytes]) -> None:
@@ -117,7 +133,6 @@ def _report(options: argparse.Namespace, folder: Path, files: list[str]) -> None
     else:
         written = (f"written: {name}" for name in files)
         show(*written, _TABLE["next"].format(version=version(), folder=options.dir), end="")
-        if (wheel := urlsplit(_origin())).scheme == "file":
-            path = Path(unquote(wheel.path))
-            given = {"path": shlex.quote(str(path)), "name": path.name}
-            show(_TABLE["from_file"].format(**given), end="")
+        if (source := _source()).get("path") or (_origin() and not source):
+            text = _TABLE["from_file" if source else "from_nowhere"]
+            show(text.format(version=version(), **source), end="")

@@ -25,7 +25,7 @@ from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
 from preview.survey import UnknownSiteError, Ways, survey
 from preview.wrapping import terminal_width
-from schemas.model.nearest import nearest
+from schemas.model.texts import nearest
 from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {

@@ -18,8 +18,7 @@ from contextlib import suppress
 
 from node_repair import history
 from node_repair.cluster import ClusterError
-from node_repair.host import ASKED, HARD, Host, named
-from node_repair.job import RESETTING, Ended, Over, RepairJob
+from node_repair.job import ASKED, HARD, RESETTING, Ended, Host, Over, RepairJob, named
 from node_repair.names import HISTORY, REBOOT, REBOOTS
 from node_repair.notes import SKEW, times
 from node_repair.state import Node, part, text
@@ -143,8 +142,7 @@ class Reboot(RepairJob):
         self._log("reboot counted")
 
     def _ask(self, host: Host) -> None:
-        """Request the reboot; the mark on the host says that this was done, whatever became of
-        it."""
+        """Request the reboot; the mark on the host says that this was done, whatever came of it."""
         while host.notes.get(REBOOT) != self.operation:
             self._check()
             notes = {ASKED: HARD, REBOOT: self.operation, **self._history(host, history.REBOOT)}

@@ -16,17 +16,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 from node_repair.decide import Decision, decide
-from node_repair.names import (
-    DOMAIN,
-    FAULTY,
-    JOB,
-    QUARANTINED,
-    REBOOT,
-    REBOOTS,
-    RESET,
-    TURN,
-    TURNS,
-)
+from node_repair.names import DOMAIN, FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, RESET, TURN, TURNS
 from node_repair.settings import Pool, Repair, Settings
 from node_repair.state import Node, Operation, State, Work
 

@@ -18,10 +18,7 @@ from policies.rule import Object, ObjectRule, Rule, Severity, SiteRule, Violatio
 from policies.third_party import DANGERS, Party, Told
 
 NAME, VERSION = "foresite", "0.1.0"
-_LEVELS = {
-    Severity.MANDATORY: analyzer_pb2.MANDATORY,
-    Severity.ADVISORY: analyzer_pb2.ADVISORY,
-}
+_LEVELS = {Severity.MANDATORY: analyzer_pb2.MANDATORY, Severity.ADVISORY: analyzer_pb2.ADVISORY}
 
 
 class Analyzer:

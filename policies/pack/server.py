@@ -9,8 +9,7 @@ from pathlib import Path
 import grpc  # type: ignore[import-untyped]
 from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc, plugin_pb2
 
-from policies.day import DayError, today
-from policies.exceptions import ExemptionError, ours
+from policies.exceptions import DayError, ExemptionError, ours, today
 from policies.pack.analyzer import VERSION, Analyzer
 from policies.pack.site_policies import SiteFileError, site_policies
 from policies.rules import RULES

@@ -12,13 +12,13 @@ from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
 from policies.rules import (
     accelerators,
     access,
+    brought,
     disruptions,
     images,
     manifests,
     names,
     network,
     ownership,
-    pod_host,
     pod_rights,
     resources,
     scheduling,
@@ -29,8 +29,8 @@ from policies.rules import (
 
 TEXTS = Path(__file__).parent.parent / "rules.toml"
 MODULES = (
-    pod_rights, pod_host, workload_security, manifests, images, resources, scheduling, disruptions,
-    accelerators, network, ownership, access, secrets, names, sizes,
+    pod_rights, workload_security, manifests, images, resources, scheduling, disruptions,
+    accelerators, network, ownership, access, brought, secrets, names, sizes,
 )  # fmt: skip
 """Where the checks are."""
 _SHAPES = (

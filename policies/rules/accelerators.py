@@ -3,10 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from policies.nodes import selector
-from policies.plain import text
-from policies.pods import Container, Pod, items, mapping
-from policies.rule import Found, Json
+from policies.pods import Container, Pod, items, mapping, selector
+from policies.rule import Found, Json, text
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 PLUGINS = "/var/lib/kubelet/device-plugins"

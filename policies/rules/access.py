@@ -4,9 +4,9 @@ import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
-from policies.plain import bodies, text, texts
+from policies.embedded import bodies
 from policies.pods import items, mapping
-from policies.rule import Found, Json, Object
+from policies.rule import Found, Json, Object, text, texts
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
@@ -23,12 +23,14 @@ WAYS, WRITES = (
 )
 """Resources that lead to other rights, as (group, resource): whatever one may do with them, and to
 whoever may write them."""
+EVERYWHERE = {(group, name) for group, names in _TABLE["everywhere"].items() for name in names}
+"""Resources that lead to more to whoever may write them in all namespaces."""
 WRITING = frozenset({"create", "update", "patch", "*"})
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 """Label by which a ClusterRole's rules become part of admin, edit or view."""
 
 
-def _rules(each: Object) -> Iterator[tuple[str, Json, str]]:
+def rules_of(each: Object) -> Iterator[tuple[str, Json, str]]:
     """Each rule of a role, with its place and the kind of the role."""
     for place, body in bodies(each, ROLES):
         for index, rule in items(body, "rules"):
@@ -36,7 +38,7 @@ def _rules(each: Object) -> Iterator[tuple[str, Json, str]]:
 
 
 def _roles_without_wildcards(each: Object) -> Iterator[Found]:
-    for place, rule, _ in _rules(each):
+    for place, rule, _ in rules_of(each):
         for field in ("verbs", "resources", "apiGroups", "nonResourceURLs"):
             found = [value for value in texts(rule.get(field)) if "*" in value]
             if found:
@@ -60,7 +62,7 @@ def _roles_without_wildcards(each: Object) -> Iterator[Found]:
 
 
 def _roles_without_escalation(each: Object) -> Iterator[Found]:
-    for place, rule, _ in _rules(each):
+    for place, rule, _ in rules_of(each):
         found = [verb for verb in ESCALATING if verb in texts(rule.get("verbs"))]
         if found:
             message = f"{', '.join(found)} can give itself the permissions of others"
@@ -78,7 +80,7 @@ def _roles_without_escalation(each: Object) -> Iterator[Found]:
 
 
 def _secrets_of_one_namespace(each: Object) -> Iterator[Found]:
-    for place, rule, kind in _rules(each):
+    for place, rule, kind in rules_of(each):
         core = {"", "*"} & set(texts(rule.get("apiGroups")))
         asked = {"secrets", "*"} & set(texts(rule.get("resources")))
         reads = READING & set(texts(rule.get("verbs")))

@@ -27,6 +27,11 @@ RESERVED = ("kube-", "openshift-")
 DEFAULT = "default"
 SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBinding": "system:"}
 """Prefixes of names that Kubernetes itself creates, again at each start, by kind."""
+OWN = frozenset(
+    {"ClusterRole admin", "ClusterRole edit", "ClusterRole view", "ClusterRole cluster-admin",
+     "ClusterRoleBinding cluster-admin"}
+)  # fmt: skip
+"""Further ones, as titles (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy)."""
 
 
 def _name_fits_kind(each: Object) -> Iterator[Found]:
@@ -92,6 +97,9 @@ def _names_not_reserved(each: Object) -> Iterator[Found]:
         message = f"names that start with {start} are Kubernetes' own"
         fix = "start it with another word"
         yield Found("metadata.name", message, fix)
+    if each.title in OWN or each.name.startswith("kubeadm:"):
+        message = f"Kubernetes has a {each.kind} of this name, with other content"
+        yield Found("metadata.name", message, "take another name")
     spaced = each.kind == "Namespace"
     namespace = each.name if spaced else each.namespace
     if namespace == DEFAULT or namespace.startswith(RESERVED):

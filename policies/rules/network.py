@@ -4,10 +4,9 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from typing import NamedTuple
 
-from policies.nodes import GIVEN, cluster_of, selector
-from policies.plain import bodies, text, texts
-from policies.pods import Pod, items, mapping, pods
-from policies.rule import Found, Json, Object
+from policies.embedded import bodies
+from policies.pods import GIVEN, Pod, cluster_of, items, mapping, pods, selector
+from policies.rule import Found, Json, Object, text, texts
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
 

@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from policies.plain import text
 from policies.pods import mapping
-from policies.rule import Found, Object
+from policies.rule import Found, Object, text
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"
@@ -25,10 +24,7 @@ PROTECTED, IN_NAMESPACES = (
 )
 """Kinds whose deletion deletes machines, addresses or a whole namespace, and kinds that live in a
 namespace, as ``group/kind``."""
-FORCED = {
-    "pulumi.com/patchForce": "true",
-    "kustomize.toolkit.fluxcd.io/force": "enabled",
-}
+FORCED = {"pulumi.com/patchForce": "true", "kustomize.toolkit.fluxcd.io/force": "enabled"}
 FORCED_OPTIONS = ("Force=true", "Replace=true")
 """Options of Argo CD that delete and make anew, or overwrite what others wrote."""
 

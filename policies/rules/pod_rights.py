@@ -1,5 +1,5 @@
-"""The rights of a container, of the Pod Security Standard "restricted": one rule a control, so that
-an exception from one leaves all others in force.
+"""The rights of a container and the parts of its host that a pod may have, of the Pod Security
+Standard "restricted": one rule a control, so that an exception from one leaves all others in force.
 
 The kube-apiserver judges the same, with one label for all controls of a namespace;
 tests/components/making/test_pod_security.py holds the two against each other.
@@ -8,16 +8,20 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 
 from collections.abc import Iterator
 
-from policies.plain import text
-from policies.pods import Container, Pod, mapping, of_settings
-from policies.rule import Found
+from policies.embedded import bodies
+from policies.pods import Container, Pod, PodCheck, items, mapping, of_settings, pods
+from policies.rule import Found, Object, text
 from schemas.kubernetes.pod_security import (
     APPARMOR,
     APPARMOR_DEFAULTS,
     APPARMOR_LOCAL,
+    HOOKS,
+    PROBES,
     PROFILES,
     RESTRICTED_CAPABILITIES,
     SELINUX_TYPES,
+    SYSCTLS,
+    VOLUMES,
 )
 
 
@@ -95,3 +99,67 @@ _privileged = of_settings(
 _proc_mount = of_settings(
     "procMount", lambda value: value not in (None, "Default"), "sees /proc unmasked"
 )
+
+
+def _host(field: str, what: str) -> PodCheck:
+    def check(pod: Pod) -> Iterator[Found]:
+        if pod.spec.get(field) is True:
+            yield Found(f"{pod.path}.{field}", f"the pod {what}", f"leave {field} out")
+
+    return check
+
+
+def _host_path(each: Object) -> Iterator[Found]:
+    volumes = [(path, "hostPath", volume) for pod in pods(each) for path, volume in pod.volumes]
+    for place, body in bodies(each, ("PersistentVolume",)):
+        volumes += [(f"{place}spec", key, mapping(body, "spec")) for key in ("hostPath", "local")]
+    for path, key, volume in volumes:
+        if key in volume:
+            where = mapping(volume, key).get("path")
+            yield Found(f"{path}.{key}", f"the pod has {where} of its host", value=text(where))
+
+
+def _volume_types(pod: Pod) -> Iterator[Found]:
+    for path, volume in pod.volumes:
+        kinds = [key for key in volume if key != "name"]
+        if kinds and not any(kind in (*VOLUMES, "hostPath") for kind in kinds):
+            message = f"volume {volume.get('name')} is of the kind {kinds[0]}"
+            fix = f"take one of {', '.join(VOLUMES)}"
+            yield Found(f"{path}.{kinds[0]}", message, fix)
+
+
+def _host_ports(_: Pod, each: Container) -> Iterator[Found]:
+    for index, port in items(each.body, "ports"):
+        if port.get("hostPort"):
+            message = f"container {each.name} takes port {port['hostPort']} of its host"
+            yield Found(f"{each.path}.ports[{index}].hostPort", message)
+
+
+def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
+    handlers = {name: mapping(each.body, name) for name in PROBES}
+    handlers |= {f"lifecycle.{name}": mapping(each.body, "lifecycle", name) for name in HOOKS}
+    for name, handler in handlers.items():
+        for kind in ("httpGet", "tcpSocket"):
+            host = mapping(handler, kind).get("host")
+            if host:
+                message = f"the kubelet is made to call {host} for container {each.name}"
+                yield Found(f"{each.path}.{name}.{kind}.host", message)
+
+
+def _sysctls(pod: Pod) -> Iterator[Found]:
+    for index, each in items(pod.security, "sysctls"):
+        if text(each.get("name")) not in SYSCTLS:
+            message = f"the pod sets {each.get('name')}, which is its host's as well"
+            yield Found(f"{pod.path}.securityContext.sysctls[{index}]", message)
+
+
+def _windows_host_process(pod: Pod) -> Iterator[Found]:
+    for path, who, context in pod.contexts:
+        if mapping(context, "windowsOptions").get("hostProcess") is True:
+            where = f"{path}.windowsOptions.hostProcess"
+            yield Found(where, f"{who} is a process of its host")
+
+
+_host_network = _host("hostNetwork", "is in the network of its host")
+_host_pid = _host("hostPID", "sees the processes of its host")
+_host_ipc = _host("hostIPC", "shares memory with its host")

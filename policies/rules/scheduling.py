@@ -2,11 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from policies.embedded import embedded_objects
-from policies.nodes import cluster_of, nodes, selector
-from policies.plain import bodies, text
-from policies.pods import items, mapping, pods
-from policies.rule import Found, Object
+from policies.embedded import bodies, embedded_objects
+from policies.pods import cluster_of, items, mapping, nodes, pods, selector
+from policies.rule import Found, Object, text
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 DEFAULT_SCHEDULER = "default-scheduler"

@@ -6,10 +6,10 @@ A file that doubled in size because a query returned rows twice stopped a fleet 
 
 from collections.abc import Iterator, Sequence
 
+from policies.embedded import bodies
 from policies.memo import length, size
-from policies.plain import bodies, text
 from policies.pods import Pod, items, mapping
-from policies.rule import Found, Object
+from policies.rule import Found, Object, text
 
 KIB = 1024
 ETCD_BYTES = 1536 * KIB

@@ -4,9 +4,8 @@ token by which a pod asks the API server, and a container's own files.
 
 from collections.abc import Iterator, Sequence
 
-from policies.nodes import cluster_of
-from policies.plain import bodies
-from policies.pods import Pod, items, mapping, of_settings, pods
+from policies.embedded import bodies
+from policies.pods import Pod, cluster_of, items, mapping, of_settings, pods
 from policies.rule import Found, Object
 from policies.rules.access import BINDINGS
 from schemas.kubernetes.pod_security import ENFORCE, LEVELS
@@ -71,7 +70,5 @@ def _namespace_level(each: Object) -> Iterator[Found]:
 
 
 _read_only_root_filesystem = of_settings(
-    "readOnlyRootFilesystem",
-    lambda value: value is not True,
-    "may write over its own programs",
+    "readOnlyRootFilesystem", lambda value: value is not True, "may write over its own programs"
 )

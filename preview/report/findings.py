@@ -229,8 +229,7 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 # --- consequences beside hosts --------------------------------------------------------------------
 def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """Machines that a change is refused for now, and what to write so that none is: one finding
-    for each way."""
+    """Machines that a change is refused for now, and what to write for none: one for each way."""
     ways: dict[str, dict[str, int]] = {}
     for site in sites:
         for way, number in waiting_ways(site):

@@ -19,8 +19,7 @@ def duration(hours: float) -> str:
 
 
 def takes(plan: PoolPlan) -> str:
-    """How long a pool's rollout takes from the start of the change: the control plane's upgrade
-    goes first."""
+    """How long a pool's rollout takes from the change on, after the control plane's upgrade."""
     drains = plan.drain_hours + plan.wait_drain_hours
     more = f" plus up to {duration(drains)} of drains" if drains else ""
     return duration(plan.hours + plan.wait_hours) + more

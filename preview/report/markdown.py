@@ -69,8 +69,7 @@ def _size(text: str) -> int:
 
 
 def _fit(piece: str | Piecewise, room: int) -> tuple[str, int]:
-    """As much of a piece from its start as fits into ``room`` bytes, and the number of lines left
-    out."""
+    """The start of a piece that fits into ``room`` bytes, and the number of lines left out."""
     if isinstance(piece, str):
         return (piece, 0) if _size(piece) <= room else ("", _lines(piece))
     room -= _size(piece.opening) + _size(piece.closing)

@@ -50,7 +50,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
     of = f"{changed:,} of {count(preview.sites_total, 'site')} touched"
     yield Line((*sides, f"; {of}"))
     for region in preview.regions:
-        yield Line((value(str(region)),))
+        yield Line((value(region.what, 200), f" {region.does}"))
     if preview.code:
         yield Line(("each side is made by its own code, which differs: ", value(preview.code)))
     for site, (number, when) in sorted(preview.nodes.items()):

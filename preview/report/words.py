@@ -204,8 +204,7 @@ def meaning(site: SitePreview, impact: Impact) -> str:
 
 
 def scope_text() -> str:
-    """The scope of the check: what it covered and what it did not, so that nothing more is
-    implied."""
+    """What the check covered and what it did not, so that nothing more is implied."""
     unknown = ", ".join(NOT_KNOWN)
     return (
         f"checked offline: {', '.join(CHECKED)}; no API server was asked: {unknown} are not known"

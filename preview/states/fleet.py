@@ -12,7 +12,8 @@ from pathlib import Path
 from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
-from schemas.rules.hosts import UNIQUE_COLUMNS
+from schemas.reading.regions import FLEET
+from schemas.rules.identity import UNIQUE_COLUMNS
 
 FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
@@ -42,6 +43,11 @@ def region_of(path: str) -> str | None:
     return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
 
 
+def _named(region: str) -> bytes:
+    """The text by which a site's file names a region; the fleet has every site."""
+    return b"" if region == FLEET else region.encode()
+
+
 def site_names(side: Snapshot) -> list[str]:
     """The sites of one side, sorted."""
     return sorted({name for path in side.files if (name := site_of(path))})
@@ -63,30 +69,25 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
         for side in (before, after):
             regions = {path: name for path in side.files if (name := region_of(path))}
             held = side.read(regions)
-            needles |= {
-                n.encode() for p, n in regions.items() if _holds(held.get(p, b"\\"), needles)
-            }
+            needles |= {_named(n) for p, n in regions.items() if holds(held.get(p, b"\\"), needles)}
         for side in (before, after):
-            files = {path: name for path in side.files if (name := _site_file(path))}
+            files = {
+                path: name for path in side.files if path.endswith(SITE) and (name := site_of(path))
+            }
             rest = [path for path, name in files.items() if name not in names]
             read = side.read(rest)
             # What cannot be read may name anything.
-            names |= {files[path] for path in rest if _holds(read.get(path, b"\\"), needles)}
+            names |= {files[path] for path in rest if holds(read.get(path, b"\\"), needles)}
     return sorted(names)
 
 
-def _site_file(path: str) -> str | None:
-    return site_of(path) if path.endswith(SITE) else None
-
-
-def _holds(data: bytes, needles: Iterable[bytes]) -> bool:
+def holds(data: bytes, needles: Iterable[bytes]) -> bool:
     """True if a site's file may name one of the needles: a text can be spelled with escapes."""
     return b"\\" in data or any(needle in data for needle in needles)
 
 
 def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Iterator[bytes]:
-    """The texts in a site's files by which a change of a file that is not its own concerns the
-    site."""
+    """Texts in a site's files by which another file's change concerns the site."""
     for path in changed:
         if path in _HARDWARE:
             yield from _profiles(before, after)
@@ -94,14 +95,19 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
             yield Path(path).stem.encode()
         elif site_of(path) is None:
             if region := region_of(path):
-                yield region.encode()
+                yield _named(region)
                 continue
-            folder, _, name = path.removeprefix("sites/").rpartition("/")
-            yield path.removeprefix("sites/").encode()
-            # A pattern names it up to a star, a chart by its folder.
-            yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
-            if name in (LOCK, VALUES, RENDERED):
-                yield folder.encode()
+            yield from names_of(path)
+
+
+def names_of(path: str) -> Iterator[bytes]:
+    """The texts by which a site or a region names a file below sites/ that several may name."""
+    folder, _, name = path.removeprefix("sites/").rpartition("/")
+    yield path.removeprefix("sites/").encode()
+    # A pattern names it up to a star, a chart by its folder.
+    yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
+    if name in (LOCK, VALUES, RENDERED):
+        yield folder.encode()
 
 
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
@@ -200,8 +206,7 @@ def _rows(data: bytes, name: bytes, column: bytes) -> Iterator[tuple[str, bytes]
 
 
 def _cells(contents: Iterable[bytes]) -> set[bytes]:
-    """The values that two sites must not share, wherever they stand in a host list or a site
-    file."""
+    """The values that two sites must not share, wherever in a host list or site file they stand."""
     found: set[bytes] = set()
     for data in contents:
         header, _, rows = data.partition(b"\n")

@@ -27,8 +27,7 @@ class GitError(Exception):
 
 
 def commit_of(root: Path, revision: str, missing: str = "") -> str:
-    """The commit that a revision names. Raises GitError, which says ``missing`` where there is
-    none."""
+    """The commit of a revision. Raises GitError, which says ``missing`` where there is none."""
     if revision.startswith("-") or not revision.isprintable():
         raise GitError(f"{revision!r} names no commit")
     try:

@@ -84,7 +84,7 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
     """
     given = _runs_foresite(before) and _runs_foresite(after)
     apart = [_FILES["data"], *([_FILES["output"]] if given else [])]
-    local = [*_local_sources(before), *_local_sources(after)]
+    local = [*local_sources(before), *local_sources(after)]
     found = [
         path
         for path in changed
@@ -95,7 +95,7 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
     return [p for p in found if p not in FILES] + [*_library_changes(before, after)]
 
 
-def _local_sources(side: Snapshot) -> Iterator[str]:
+def local_sources(side: Snapshot) -> Iterator[str]:
     """The folders of the repository that libraries are installed from, each with a slash: all in
     them is theirs, also texts, tables and what lies in sites/. Of a link it is the empty text."""
     for name, place in ((FILE, ("tool", "uv", "sources")), (FILES[1], ("package",))):

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from components.effects.nodestate import Condition, NodeState
+from components.effects.fleet import Condition, NodeState
 from schemas.reading.bounded import UnfitFileError, parse_json, read_regular
 
 LARGEST = 128 * 1024 * 1024
@@ -23,8 +23,7 @@ class NodesError(Exception):
 
 
 class Seen(NamedTuple):
-    """The nodes of a site by name, and when the youngest of their conditions was told; empty where
-    none says so."""
+    """A site's nodes by name, and when a condition was told last; empty where none says so."""
 
     nodes: Mapping[str, NodeState]
     when: str

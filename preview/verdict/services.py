@@ -6,26 +6,19 @@ Sources: components/monitoring, components/schedulers and components/teams, whos
 each deletion does.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator
 
 from components.effects import kinds
 from components.effects.vocabulary import ABSENT, FieldChange, Side, SiteChange
 from components.object_cache.effects.consequences import Consequence
 from preview.verdict import decommission
 from schemas.kubernetes.quantities import quantity
+from schemas.kubernetes.tables import read_table
 
-_ALERTS = "PrometheusRule.monitoring.coreos.com"
-_ROUTES = "AlertmanagerConfig.monitoring.coreos.com"
-_QUEUES = ("LocalQueue.kueue.x-k8s.io", "Queue.scheduling.volcano.sh")
-_FIRMWARE = ("HostFirmwareSettings.metal3.io", "HostFirmwareComponents.metal3.io")
-_LIMITS = {
-    "ClusterQueue.kueue.x-k8s.io": {"nominalQuota", "borrowingLimit"},
-    "ClusterThrottle.schedule.k8s.everpeace.github.com": {"threshold"},
-    "Cohort.kueue.x-k8s.io": {"nominalQuota"},
-    "Queue.scheduling.volcano.sh": {"capability", "deserved"},
-    "ResourceQuota": {"hard"},
-}
-"""Kinds that hold teams to a limit, and the steps of a path that lead to the number."""
+_KINDS = read_table(__file__)
+_ALERTS, _ROUTES = _KINDS["alerts"], _KINDS["routes"]
+_POLICY, _FIRMWARE = _KINDS["policy"], _KINDS["firmware"]
 
 
 def services(site: SiteChange) -> Iterator[Consequence]:
@@ -37,7 +30,8 @@ def services(site: SiteChange) -> Iterator[Consequence]:
         return
     applied = all(side.fleet.context is not None for side in site.sides)
     for clause, line in (
-        *_alerts(site.before, site.after), *_waiting(site), *_limits(site), *_prepared(site)
+        *_alerts(site.before, site.after), *_waiting(site), *_limits(site),
+        *_prepared(site), *_flashed(site),
     ):  # fmt: skip
         yield Consequence(clause, line, applied)
 
@@ -72,7 +66,7 @@ def _waiting(site: SiteChange) -> Iterator[tuple[str, str]]:
         for each in gone
         if each.component == "schedulers" and each.group_kind == kinds.DEPLOYMENT
     ]
-    queues = [each.one.key[3] for each in gone if each.group_kind in _QUEUES]
+    queues = [each.one.key[3] for each in gone if each.group_kind in _KINDS["queues"]]
     for what, names in (("scheduler", schedulers), ("queue", queues)):
         if names:
             those = f"{len(names)} {what}{'s' * (len(names) > 1)}"
@@ -84,7 +78,7 @@ def _limits(site: SiteChange) -> Iterator[tuple[str, str]]:
     lower = [
         each.one.key[3]
         for each in site.changes.values()
-        if any(_falls(field, _LIMITS.get(each.group_kind, set())) for field in each.fields)
+        if any(_falls(field, _KINDS["limits"].get(each.group_kind, ())) for field in each.fields)
     ]
     if lower:
         one = len(lower) == 1
@@ -102,7 +96,8 @@ def _prepared(site: SiteChange) -> Iterator[tuple[str, str]]:
         each.one.key[3]
         for each in site.changes.values()
         if (each.after is not None and each.group_kind in _FIRMWARE)
-        or any(field.path[:2] == ("spec", "raid") for field in each.fields)
+        # Volumes that are no longer spoken of stay (pkg/provisioner/ironic/raid.go).
+        or any(f.path[:2] == ("spec", "raid") and f.after is not ABSENT for f in each.fields)
     }
     free: dict[str, int] = {}
     for group in site.before.fleet.groups if site.before and names else ():
@@ -117,9 +112,24 @@ def _prepared(site: SiteChange) -> Iterator[tuple[str, str]]:
         yield clause, f"{clause}: {', '.join(free)}; {said}; Git does not say which"
 
 
-def _falls(field: FieldChange, steps: set[str]) -> bool:
+def _flashed(site: SiteChange) -> Iterator[tuple[str, str]]:
+    """Firmware that the next reboot through the BMC flashes, a repair's too (BMO v0.13.2,
+    baremetalhost_controller.go, doServiceIfNeeded)."""
+    changed = {each.one.key[3] for each in site.changes.values()
+               if each.after and each.group_kind in (*_FIRMWARE, _POLICY)}  # fmt: skip
+    there = site.side.objects.values()
+    policies = {each.key[3] for each in there if each.group_kind == _POLICY}
+    pools = Counter(site.side.fleet.group_of_host[host].pool for host in changed & policies)
+    if pools:
+        count = pools.total()
+        clause = f"{count} host{'s flash' if count > 1 else ' flashes'} firmware at the next reboot"
+        why = "nothing reboots for it; a repair of a fault does, and takes firmware.minutes longer"
+        yield clause, f"{clause} through the BMC: {', '.join(sorted(pools))}; {why}"
+
+
+def _falls(field: FieldChange, steps: Collection[str]) -> bool:
     """True if a number of a limit is lower than before, or is there now where none was."""
-    if steps.isdisjoint(map(str, field.path)):
+    if not any(step in steps for step in field.path):
         return False
     before, after = (quantity(side) for side in (field.before, field.after))
     return after is not None and (field.before is ABSENT or (before or 0) > after)

@@ -55,8 +55,9 @@ def pool_name(site: Site, network: str) -> str:
 
 
 def attached(site: Site) -> dict[str, tuple[Host, ...]]:
-    """The networks beside the zones' own that hosts are on, with these, sorted by name."""
-    found: dict[str, tuple[Host, ...]] = {}
+    """The networks beside the zones' own, with the hosts on them, sorted by name. One without hosts
+    has its pool too: those that leave it keep their addresses until they are installed again."""
+    found: dict[str, tuple[Host, ...]] = dict.fromkeys(site.file.networks, ())
     for pool in site.file.pools:
         layout = layout_of(site, pool)
         names = [*(layout.attach if layout else ()), *([V6] if is_dual(site) else ())]

@@ -66,8 +66,7 @@ def _moment(day: date, clock: time, zone: tzinfo) -> datetime:
 
 
 def _merge_spans(spans: Iterable[Window]) -> Iterator[Window]:
-    """Spans in order; spans that meet are merged. A span that a change of clocks swallows is
-    dropped."""
+    """Spans in order, merged where they meet. What a change of clocks swallows is dropped."""
     current: Window | None = None
     for span in spans:
         if span.begin >= span.end:

@@ -12,10 +12,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from schemas.facts.site import Site
 from schemas.model.component_contract import Component, HostView, PoolView, Settings, SiteView
 from schemas.model.own_components import INSTALLED
+from schemas.model.primitives import Model
 
 DEADLINE_S = 30
 """Seconds that a component may take for the objects of one site."""
@@ -40,9 +42,23 @@ def named(site: Site) -> Iterator[tuple[Component, Settings]]:
 
 
 def make(site: Site, name: str, seed: str = "1") -> str:
-    """The objects of a component as YAML, made with a seed of hashes. Raises OwnComponentError."""
+    """The objects of a component as YAML, made with a seed of hashes. Raises OwnComponentError,
+    and AttributeError where a setting is a hole, which is told already."""
     settings = getattr(site.file.components, name)
-    return _ask(name, view_of(site).model_dump_json(), settings.model_dump_json(), seed)
+    if _has_hole(settings):
+        raise AttributeError(f"{name} has a hole")
+    answer = _ask(name, view_of(site).model_dump_json(), settings.model_dump_json(), seed)
+    if "failed" in answer:
+        raise OwnComponentError(answer["failed"])
+    return answer["text"]
+
+
+def _has_hole(value: Any) -> bool:
+    if isinstance(value, Model):
+        given = vars(value)
+        return given.keys() != type(value).model_fields.keys() or _has_hole(given)
+    items = value.values() if isinstance(value, dict) else value
+    return isinstance(value, dict | list) and any(map(_has_hole, items))
 
 
 def view_of(site: Site) -> SiteView:
@@ -76,9 +92,10 @@ def view_of(site: Site) -> SiteView:
     )
 
 
-# Many ask for the objects of one state of a site.
+# Many ask for the objects of one state of a site; what fails or takes too long does so once.
 @functools.lru_cache(maxsize=64)
-def _ask(name: str, view: str, settings: str, seed: str) -> str:
+def _ask(name: str, view: str, settings: str, seed: str) -> dict[str, str]:
+    """What a component answers: ``text``, or as ``failed`` how it fails."""
     path = os.pathsep.join(str(Path(each).absolute()) for each in sys.path if each)
     try:
         done = subprocess.run(
@@ -93,11 +110,9 @@ def _ask(name: str, view: str, settings: str, seed: str) -> str:
             check=False,
             timeout=DEADLINE_S,
         )
-        answer = json.loads(done.stdout)
+        answer: dict[str, str] = json.loads(done.stdout)
+        return answer
     except subprocess.TimeoutExpired:
-        raise OwnComponentError(f"it takes more than {DEADLINE_S} s") from None
+        return {"failed": f"it takes more than {DEADLINE_S} s"}
     except ValueError:
-        raise OwnComponentError("it ends the program") from None
-    if "failed" in answer:
-        raise OwnComponentError(answer["failed"])
-    return str(answer["text"])
+        return {"failed": "it ends the program"}

@@ -15,6 +15,7 @@ from schemas.model.component_contract import Component, SiteView
 from schemas.model.own_components import INSTALLED, describe
 
 _REFUSED = ("socket.", "subprocess.", "os.system", "os.exec", "os.fork", "os.posix_spawn")
+_READS = ("open", "os.listdir", "os.scandir")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT
 
 
@@ -63,8 +64,8 @@ def _text(component: Component, view: str, settings: str) -> str:
     return "\n---\n".join(parts) + "\n"
 
 
-def _is_data(path: object) -> bool:
-    """True for a file of sites, regions or catalogues, which no package owns."""
+def _is_data(path: object, event: str) -> bool:
+    """True for a file or a folder of sites, regions or catalogues, which no package owns."""
     try:
         found = os.path.realpath(os.fsdecode(path))  # type: ignore[arg-type]
     except (TypeError, ValueError):
@@ -72,7 +73,8 @@ def _is_data(path: object) -> bool:
     packages = [os.path.realpath(each) for each in sys.path]
     if any(found.startswith(f"{each}{os.sep}") for each in packages):
         return False
-    return not {"sites", "regions", "catalogue"}.isdisjoint(Path(found).parent.parts)
+    parts = Path(found).parts[: -1 if event == "open" else None]
+    return not {"sites", "regions", "catalogue"}.isdisjoint(parts)
 
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
@@ -81,7 +83,7 @@ def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
         raise PermissionError(
             f"a component may not do this ({event}): its objects come of the site"
         )
-    if event == "open" and _is_data(arguments[0]):
+    if event in _READS and _is_data(arguments[0], event):
         raise PermissionError("a component may not read files of sites: the preview would not know")
     if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES:
         raise PermissionError("a component may not write files")

@@ -30,9 +30,7 @@ def devices_of_pod(pool: Pool, devices: int) -> int:
 
 
 def with_shares(
-    file: SiteFile,
-    hardware: Mapping[str, HardwareProfile],
-    records: Mapping[str, AcceleratorModel],
+    file: SiteFile, hardware: Mapping[str, HardwareProfile], records: Mapping[str, AcceleratorModel]
 ) -> Mapping[str, AcceleratorModel]:
     """The records of cards, and of the shares of the site's pools; parts of a faulty site that are
     not there (holes) have none."""

@@ -107,8 +107,7 @@ class Site:
         return self.release.operating_systems[self.os_name(pool)]
 
     def os_image(self, pool: Pool) -> OsFile:
-        """A pool's OS image. Raises KeyError where the release has none for its version and
-        architecture."""
+        """A pool's OS image. Raises KeyError where the release has none for it."""
         image = self.operating_system(pool).images[self.version(pool)]
         if self.profile(pool).arch is Arch.AMD64:
             return image
@@ -213,8 +212,7 @@ class Site:
         return tuple(sorted(found, key=lambda host: host.name))
 
     def cache_servers(self) -> int:
-        """How many servers of the cache run: one on each machine of its pools, and none on the
-        spares."""
+        """The number of servers of the cache: one on each machine of its pools, none on spares."""
         return sum(self.replicas(pool) for pool in self.cache_pools())
 
     def nominal_resources(self) -> tuple[str, ...]:

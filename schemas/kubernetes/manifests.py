@@ -14,8 +14,8 @@ import yaml
 
 MAX_DEPTH = 100
 """Levels of nesting; the deepest CRD has half as many."""
-MAX_VALUES = 40_000
-"""Keys and values that a site may bring; the largest pod networks have half of it."""
+MAX_VALUES = 200_000
+"""Keys and values that a file of a site may have; Calico 3.32 with its definitions has a third."""
 
 _WORDS: dict[str, bool | None] = {
     form: value

@@ -13,8 +13,7 @@ HIDDEN = "(hidden)"
 
 
 def mask(text: str) -> str:
-    """A text that is safe to show: all that looks like a key is hidden, and the rest is
-    unchanged."""
+    """A text that is safe to show: what looks like a key is hidden, the rest is unchanged."""
     shown, at = [], 0
     for start, end, _ in keys_in(text):
         if end > at:
@@ -28,8 +27,7 @@ def mask(text: str) -> str:
 
 
 def mask_command(text: str) -> str:
-    """A command line that is safe to show: the value of a flag with a secret's name is hidden
-    too."""
+    """A command line that is safe to show: values of flags with a secret's name are hidden too."""
     words = mask(text).split(" ")
     for index, hidden, _ in secret_words(words):
         flag, equals, _ = words[index].partition("=")

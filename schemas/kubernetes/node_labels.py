@@ -9,10 +9,7 @@ from collections.abc import Iterable, Mapping
 from schemas.kubernetes.tables import read_table
 
 ROLE_DOMAIN = "node-role.kubernetes.io"
-SYNCED_DOMAINS = (
-    "node-restriction.kubernetes.io",
-    "node.cluster.x-k8s.io",
-)
+SYNCED_DOMAINS = ("node-restriction.kubernetes.io", "node.cluster.x-k8s.io")
 """Domains that Cluster API copies from Machines to nodes, with those below them, and the domain of
 roles alone (v1.13.6, util/labels/helpers.go, GetManagedLabels)."""
 HOSTNAME_LABEL = "kubernetes.io/hostname"

@@ -101,8 +101,7 @@ def _compile(pattern: str) -> re.Pattern[str]:
 
 
 def _users(text: str) -> Iterator[Key]:
-    """The places of ``user:password@`` or ``user@`` in URLs of a text: a URL ends where the next
-    one starts."""
+    """The places of ``user:password@`` or ``user@`` in URLs; a URL ends where the next starts."""
     at = text.find("://")
     while at >= 0:
         scheme, start = text[max(0, at - 32) : at], at + 3

@@ -25,8 +25,7 @@ Conditions = Annotated[dict[Plain, Plain], Field(max_length=20)]
 """Conditions in CEL by the message of whoever does not meet them."""
 
 Flags = Annotated[
-    dict[Annotated[str, text_form("[a-z][a-z0-9-]{0,62}", "v")], Plain],
-    Field(max_length=50),
+    dict[Annotated[str, text_form("[a-z][a-z0-9-]{0,62}", "v")], Plain], Field(max_length=50)
 ]
 """Arguments of a program by their names, without dashes before them."""
 

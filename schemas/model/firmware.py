@@ -18,14 +18,14 @@ class RaidVolume(Model):
 
     model_config = ConfigDict(alias_generator=AliasGenerator(serialization_alias=to_camel))
 
-    level: Literal["0", "1", "2", "5", "6", "1+0", "5+0", "6+0"]
+    level: Literal["0", "1", "5", "6", "1+0", "5+0", "6+0"]
     """RAID level."""
     name: Word | None = None
     """Name of the volume."""
     size_gib: Annotated[int, Field(ge=1, le=10_000_000)] | None = Field(
         default=None, serialization_alias="sizeGibibytes"
     )
-    """Its size in GiB; default: all that is there."""
+    """Its size in GiB; default: all of the disks in ``physical_disks``."""
     disks: Annotated[int, Field(ge=1, le=128)] | None = Field(
         default=None, serialization_alias="numberOfPhysicalDisks"
     )

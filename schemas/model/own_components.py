@@ -3,12 +3,19 @@
 Packages name them as entry points. One that cannot be used fails no site that does not name it.
 """
 
+import json
 import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import redirect_stdout
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, NamedTuple
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
-from pydantic import create_model
+from pydantic import JsonValue, ValidationError, create_model, field_validator
 
 from schemas.model.component_contract import CONTRACT, Component, Settings
 from schemas.model.extra import OwnersRule
@@ -21,6 +28,8 @@ BUILT_IN = {
     "admission-policies", "extra",
 }  # fmt: skip
 """Names of Foresite's own components."""
+_PLAIN = (str, int, float, bool, type(None), Any, JsonValue)
+_UNIONS = (Union, UnionType)
 
 
 class Installed(NamedTuple):
@@ -64,8 +73,9 @@ def _package(point: EntryPoint) -> str:
 def _load(point: EntryPoint, package: str) -> Installed:
     """The component that an entry point names. Whatever its package raises is its fault."""
     try:
-        made = point.load()
-        fault = next(_faults(point.name, made), None)
+        with redirect_stdout(sys.stderr):  # stdout is what a command answers
+            made = point.load()
+        fault = _outdated(point) or next(_faults(point.name, made), None)
         if not fault:
             # What site files, their schema and ``explain`` need of it.
             field_docs(made.settings)
@@ -75,6 +85,23 @@ def _load(point: EntryPoint, package: str) -> Installed:
     except BaseException as error:  # noqa: BLE001  whatever the package does
         fault = ("loading it fails: " + describe(error), f"correct {point.value}, or its package")
     return Installed(package, None, *fault) if fault else Installed(package, made)
+
+
+def _outdated(point: EntryPoint) -> tuple[str, str] | None:
+    """The fault of a copy of a folder whose files differ by now. uv makes another copy where the
+    package's pyproject.toml changes, and not where its code does (uv 0.13.9, cache-keys)."""
+    package = point.dist
+    said = json.loads((package and package.read_text("direct_url.json")) or "{}")
+    if package is None or said.get("dir_info", {}).get("editable", True):
+        return None
+    folder = Path(url2pathname(urlsplit(said["url"]).path))
+    for file in package.files or ():
+        there = [each for each in (folder / file, folder / "src" / file) if each.is_file()]
+        copy = Path(str(package.locate_file(file)))
+        if there and file.suffix != ".pyc" and there[0].read_bytes() != copy.read_bytes():
+            fix = "write editable = true at its source in pyproject.toml, then uv lock and uv sync"
+            return f"{folder} has another {file} than what was installed from it", fix
+    return None
 
 
 def _faults(name: str, found: object) -> Iterator[tuple[str, str]]:
@@ -95,11 +122,43 @@ def _faults(name: str, found: object) -> Iterator[tuple[str, str]]:
         yield f"it calls itself {made.name}", "give it the name of its entry point"
     if not (isinstance(made.settings, type) and issubclass(made.settings, Settings)):
         yield "its settings are no foresite.own.Settings", "derive them from that type"
+    elif misfit := next(_misfits(made.settings), ""):
+        fix = "take str, int, float, bool, Literal, list, dict, foresite.own.Model, and None"
+        yield f"its settings have {misfit}, which site files cannot have", fix
     texts = isinstance(made.what, str) and made.cluster in ("site", "management")
     if not callable(made.objects) or not texts:
         yield "objects, what or cluster is of another type", "compare it with foresite.own"
     if not all(isinstance(each, OwnersRule) for each in made.effects):
         yield "its effects are not all OwnersRule", "write foresite.own.OwnersRule(...)"
+
+
+def _misfits(kind: Any, above: tuple[Any, ...] = ()) -> Iterator[str]:
+    """What a type of settings has and YAML has not; all readers of settings take plain data."""
+    if isinstance(kind, type) and issubclass(kind, Model):
+        for name, info in kind.model_fields.items():
+            if info.alias or info.validation_alias:
+                yield f"{name} under another name"
+            if kind in above:
+                yield f"{kind.__name__} within itself"
+                return
+            yield from (f"{each} ({name})" for each in _misfits(info.annotation, (*above, kind)))
+    elif get_origin(kind) is Annotated:
+        yield from _misfits(get_args(kind)[0], above)
+    elif get_origin(kind) in (list, dict, *_UNIONS):
+        yield from (found for each in get_args(kind) for found in _misfits(each, above))
+    elif get_origin(kind) is not Literal and kind not in _PLAIN:
+        yield f"a {getattr(kind, '__name__', kind)}"
+
+
+def _guarded(value: Any, read: Callable[[Any], Any]) -> Any:
+    """Settings as their type reads them; whatever its validators raise is a fault of the value."""
+    try:
+        with redirect_stdout(sys.stderr):
+            return read(value)
+    except ValidationError:
+        raise
+    except Exception as error:  # noqa: BLE001  whatever the package does
+        raise ValueError(describe(error)) from None
 
 
 def describe(error: BaseException) -> str:
@@ -118,7 +177,10 @@ def _sections() -> type[Model]:
     usable = {name: each.component for name, each in INSTALLED.items() if each.component}
     fields: dict[str, Any] = {name: (each.settings | None, None) for name, each in usable.items()}
     text = "Sections of the components of one's own that are installed."
-    made: type[Model] = create_model("Components", __base__=Model, __doc__=text, **fields)
+    guard: Any = field_validator("*", mode="wrap", check_fields=False)(_guarded)
+    made: type[Model] = create_model(
+        "Components", __base__=Model, __doc__=text, __validators__={"guard": guard}, **fields
+    )
     made.made_of = {name: each.what for name, each in usable.items()}
     return made
 

@@ -15,15 +15,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, PydanticCustomError
 
-from schemas.kubernetes.forms import (
-    DIGEST,
-    IPV4,
-    QUALIFIED,
-    REGISTRY,
-    REPOSITORY,
-    SUBDOMAIN,
-    TAG,
-)
+from schemas.kubernetes.forms import DIGEST, IPV4, QUALIFIED, REGISTRY, REPOSITORY, SUBDOMAIN, TAG
 from schemas.model.texts import Words, words
 
 IPV4_PATTERN = rf"^{IPV4}$"
@@ -136,9 +128,7 @@ Ipv4 = Annotated[str, Field(pattern=IPV4_PATTERN, examples=["10.16.0.10"])]
 """An IPv4 address in dotted form, without leading zeros."""
 
 Network = Annotated[
-    str,
-    text_form(rf"{IPV4}/(3[0-2]|[12]?[0-9])", "10.16.0.0/22"),
-    AfterValidator(_canonical),
+    str, text_form(rf"{IPV4}/(3[0-2]|[12]?[0-9])", "10.16.0.0/22"), AfterValidator(_canonical)
 ]
 """An IPv4 network in CIDR notation, with no bit set behind its prefix."""
 
@@ -199,7 +189,7 @@ ImageReference = Annotated[
 
 
 AbsolutePath = Annotated[
-    str, text_form("(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+", "/dev/mncore0", longest=256)
+    str, text_form(r"(/\.?[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+", "/dev/mncore0", longest=256)
 ]
 """A path on a host, without parts that lead elsewhere."""
 

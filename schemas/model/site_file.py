@@ -19,7 +19,6 @@ from schemas.model.addresses import (
     RegistryUrl,
 )
 from schemas.model.cluster import Cluster
-from schemas.model.decommission import Decommission
 from schemas.model.extra import Extra
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import HardwareProfile
@@ -32,7 +31,7 @@ from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
 from schemas.model.own_components import Components
 from schemas.model.patches import MOST_PATCHES, Patch
-from schemas.model.policies import SitePolicies
+from schemas.model.policies import Sentence, SitePolicies
 from schemas.model.primitives import (
     ContextName,
     DnsLabel,
@@ -53,6 +52,14 @@ from schemas.model.remediation import Remediation
 from schemas.model.scheduling import Scheduling
 from schemas.model.secrets import Secrets
 from schemas.model.vocabulary import Remedy, Role, RolloutStrategy, TaintEffect
+
+
+class Decommission(Model):
+    """The end of a site: its cluster is deleted and its hosts are wiped; they stay registered until
+    its file is gone and somebody takes the rest away."""
+
+    reason: Sentence
+    """Why the site ends."""
 
 
 class Zone(Model):

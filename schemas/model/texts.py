@@ -5,7 +5,8 @@ The tables of messages/ in schemas/model, schemas/reading and schemas/rules have
 order in which they are given.
 """
 
-from functools import cache
+from collections.abc import Iterable
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,3 +36,22 @@ def words(row: str, *values: object) -> Words:
     own = rows()[row]
     filled = dict(zip(own.get("values", ()), values, strict=True))
     return Words(Code(own["code"]), own["message"].format(**filled), own["fix"].format(**filled))
+
+
+_LONGEST = 64
+"""Longer words are no misspelt names, and comparing them takes time."""
+
+
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The name of ``known`` that ``word`` most resembles; None where none is as close (up to 1)."""
+    return _nearest(word, tuple(known), likeness)
+
+
+@lru_cache(maxsize=4096)
+def _nearest(word: str, known: tuple[str, ...], likeness: float) -> str | None:
+    import difflib  # what has no fault need not wait for it
+
+    if len(word) > _LONGEST:
+        return None
+    same = (name for name in known if name.casefold() == word.casefold())
+    return next(same, None) or next(iter(difflib.get_close_matches(word, known, 1, likeness)), None)

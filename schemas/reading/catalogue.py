@@ -2,11 +2,13 @@
 schemas/catalogue, which is built in, and of catalogue/, where a repository adds its own."""
 
 import functools
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from schemas.kubernetes.masking import shorten
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
@@ -25,6 +27,8 @@ CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
 SHOWN, OWN = "schemas/catalogue", "catalogue"
 """Paths of the built-in catalogue's files in texts that a person reads, and of a repository's."""
 
+_DATA = re.compile(r"(releases/)?[^.].*\.ya?ml")
+_READ = re.compile(r"(hardware|accelerators|releases/.*)\.yaml")
 _WHY = "sites that name it would silently mean something else, now or after an upgrade"
 
 
@@ -153,6 +157,20 @@ def load_release(
         (None, (whole_file(file, *data),)) if isinstance(data, Refused) else _release(data, file)
     )
     return found[0], (*found[1], *clashes)
+
+
+def catalogue_problems(root: Folder) -> list[Problem]:
+    """The problems of what a repository adds to the catalogue, also where no site names it."""
+    catalogues, own = catalogue_of(root), root / OWN
+    found = [*hardware_catalogue(catalogues).problems, *accelerator_catalogue(catalogues).problems]
+    for name in sorted(_releases(own)):
+        found += load_release(name, catalogues)[1]
+    for at, folder in (("", own), ("releases/", own / "releases")):
+        for name in sorted(f"{at}{x.name}" for x in folder.iterdir()) if folder.is_dir() else ():
+            if _DATA.fullmatch(name) and not _READ.fullmatch(name):
+                shown = f"{OWN}/{shorten(name, 200)}"
+                found.append(whole_file(shown, *words("catalogue-file-unread")))
+    return found
 
 
 @functools.lru_cache(maxsize=32)

@@ -3,7 +3,7 @@
 ``regions/<region>.yaml`` is read and judged once, however many sites name it. A key of the closed
 list (schemas/model/region.py) that the site writes replaces the region's whole value; nothing is
 merged. A region has no region, and only sites name bundles. Paths of files in a region are those
-of a site: below sites/.
+of a site: below sites/. What ``regions/fleet.yaml`` brings, every site has beside its own.
 """
 
 import functools
@@ -15,12 +15,11 @@ from typing import Any, NamedTuple
 
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.primitives import DnsLabel
 from schemas.model.problem import Problem, whole_file
 from schemas.model.region import BUNDLED, KEYS, RegionFile, is_required, section_of
 from schemas.model.site_file import SiteFile
-from schemas.model.texts import words
+from schemas.model.texts import nearest, words
 from schemas.reading.document import Given
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.paths import each_at, leaves
@@ -31,6 +30,12 @@ from schemas.reading.wording import pattern_of
 from schemas.reading.yaml_reader import Document, Path, read_yaml
 
 FOLDER = "regions"
+_USELESS = "its sites would get nothing of it"
+FLEET = "fleet"
+"""Name of the file of all sites; no region has it."""
+FLEET_FILE = f"{FOLDER}/{FLEET}{SITE_FILE}"
+_BROUGHT: Path = ("extra",)
+"""The one key of that file."""
 _NOTHING = object()
 
 
@@ -56,12 +61,11 @@ def region_problems(root: Folder) -> list[Problem]:
     found: list[Problem] = []
     for name in names_in(root / FOLDER):
         region, shown = read_region(root, name), f"{FOLDER}/{shorten(name, 200)}{SITE_FILE}"
-        if not _is_name(name):
-            found.append(whole_file(shown, *words("region-unnamable")))
-        elif region is None:
-            found.append(whole_file(shown, *words("region-of-other-ending")))
-        else:
+        if _is_name(name) and region is not None:
             found += region.problems
+        else:
+            fault = "region-of-other-ending" if _is_name(name) else "region-unnamable"
+            found.append(replace(whole_file(shown, *words(fault)), reason=_USELESS))
     return found
 
 
@@ -71,6 +75,9 @@ def _judge(data: bytes, file: str) -> Region:
     document, problems = read_yaml(data, file)
     problems += in_file(file, data)
     problems += parse(RegionFile, document)[1] if document else []
+    if document and _is_fleet(document) and isinstance(document.value, dict):
+        others = [key for key in document.value if key not in _BROUGHT]
+        problems += (place(document, (key,), *words("fleet-key", key)) for key in others)
     return Region(document, tuple(merge_literals(map(_explain, problems))))
 
 
@@ -80,7 +87,7 @@ def _explain(problem: Problem) -> Problem:
     field = SiteFile.model_fields.get(first)
     section = section_of(field) if field else None
     if problem.code is Code.FILE_EMPTY:
-        return replace(problem, reason="its sites would get nothing of it")
+        return replace(problem, reason=_USELESS)
     if problem.code is Code.WRONG_TYPE and (first, second) in BUNDLED.values():
         return replace(problem, fix="write the value out: only a site can name a bundle")
     if problem.code is not Code.UNKNOWN_FIELD or not field:
@@ -100,11 +107,40 @@ def _is_name(name: Any) -> bool:
 
 
 def with_region(root: Folder, site: Document) -> tuple[Document | None, list[Problem]]:
-    """A site's document with what its region says, and the problems of both being one; None where
-    the region cannot be read, so that nothing can be said of what the site lacks."""
+    """A site's document with what its region and the fleet say, and the problems of all being one;
+    None where one cannot be read, so that nothing can be said of what the site lacks."""
+    document, problems = _with_own(root, site)
+    fleet = read_region(root, FLEET)
+    if document is None or fleet is None:
+        return document, problems
+    joined = _with_fleet(document, fleet.document) if fleet.document else None
+    return joined, [*problems, *fleet.problems]
+
+
+def _with_fleet(document: Document, fleet: Document) -> Document:
+    """The document with what every site brings after its own."""
+    every, own = _at(fleet.value, _BROUGHT), _at(document.value, _BROUGHT)
+    mine = [] if own is _NOTHING else own
+    if not isinstance(every, list) or not isinstance(mine, list):
+        return document
+    given = dict(document.given)
+    if region := given.pop(_BROUGHT, None):
+        given |= {
+            (*_BROUGHT, n): Given(region.document, (*region.path, n)) for n in range(len(mine))
+        }
+    for n in range(len(every)):
+        given[*_BROUGHT, len(mine) + n] = Given(fleet, (*_BROUGHT, n))
+    return replace(document, value=_put(document.value, _BROUGHT, [*mine, *every]), given=given)
+
+
+def _is_fleet(document: Document) -> bool:
+    return document.file == FLEET_FILE
+
+
+def _with_own(root: Folder, site: Document) -> tuple[Document | None, list[Problem]]:
     name = site.value.get("region") if isinstance(site.value, dict) else None
-    if not isinstance(name, str) or not _is_name(name):
-        return site, []  # told as a wrong value
+    if not isinstance(name, str) or not _is_name(name) or name == FLEET:
+        return site, []  # a wrong value is told as such
     region = read_region(root, name)
     if region is None:
         return site, []
@@ -174,7 +210,9 @@ def naming(document: Document, path: Path) -> str:
     source, start = document.origin(path)
     if source is document:
         return ""
-    at = path[: len(path) - len(start) + 3] if start[0] == "bundles" else ("region",)
+    at: Path = ("site",) if _is_fleet(source) else ("region",)
+    if start[0] == "bundles":
+        at = path[: len(path) - len(start) + 3]
     line, column = document.position(at)
     return f"{document.file}:{line}:{column} {readable(document, at)}"
 
@@ -191,6 +229,8 @@ def name_both(document: Document, path: Path, problem: Problem) -> Problem:
     named = naming(document, path)
     if not named:
         return problem
+    if _is_fleet(document.origin(path).document):
+        return replace(problem, also=(named, *problem.also))
     keys = (path[:size] for size in range(1, len(path) + 1) if path[:size] in document.given)
     key = next(keys, path)
     fix = f"{problem.fix}; or write {readable(document, key)} in the site's own file"
@@ -204,7 +244,8 @@ def mention(document: Document, problem: Problem) -> Problem:
         given = ((value_at(document, path), path) for path in document.given)
         for path, value in (leaf for each in given for leaf in leaves(*each)):
             text = re.escape(str(value))
-            if len(str(value)) > 3 and re.search(rf"(?<![\w.]){text}(?!\w)", problem.message):
+            names = not isinstance(value, bool) and len(str(value)) > 4
+            if names and re.search(rf"(?<![\w.]){text}(?!\w)", problem.message):
                 shown.append(
                     ":".join(map(str, document.place(path))) + f" {readable(document, path)}"
                 )

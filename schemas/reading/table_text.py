@@ -5,9 +5,8 @@ schemas/reading/host_list.py.
 """
 
 from schemas.kubernetes.masking import shorten
-from schemas.model.nearest import nearest
 from schemas.model.problem import Problem, problem_at
-from schemas.model.texts import Words, words
+from schemas.model.texts import Words, nearest, words
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of a table at most; 4,000 hosts take 400 kB."""

@@ -15,11 +15,10 @@ from pydantic_core import ErrorDetails
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_scan import is_secret_name
 from schemas.model.codes import Code
-from schemas.model.nearest import nearest
 from schemas.model.own_components import missing
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
-from schemas.model.texts import Words, words
+from schemas.model.texts import Words, nearest, words
 from schemas.reading import literal_secrets, wording
 from schemas.reading.not_yet import NO_EFFECT, is_ipv6, not_yet
 from schemas.reading.partial import Flaw, with_holes
@@ -42,13 +41,15 @@ class _Marked(NamedTuple):
 
 
 class _Fault(NamedTuple):
-    """A fault that pydantic found: ``key`` says that it is the key at ``path`` which is wrong."""
+    """A fault that pydantic found: ``key`` says that it is the key at ``path`` which is wrong.
+    ``said`` are pydantic's words, or those of a validator of a component of one's own."""
 
     path: Path
     key: bool
     kind: str
     context: dict[str, Any]
     value: Any
+    said: str
 
 
 def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
@@ -153,7 +154,9 @@ def _fault(detail: ErrorDetails, document: Document) -> _Fault:
     kind = detail["type"]
     # pydantic marks a wrong key by a last step "[key]", which a field may be called as well.
     key = path[-1:] == ("[key]",) and kind != "extra_forbidden" and not _exists(document, path)
-    return _Fault(path[:-1] if key else path, key, kind, detail.get("ctx", {}), detail["input"])
+    said = detail["msg"].partition("error, ")[2] or detail["msg"]
+    context = detail.get("ctx", {})
+    return _Fault(path[:-1] if key else path, key, kind, context, detail["input"], said)
 
 
 def _exists(document: Document, path: Path) -> bool:
@@ -204,7 +207,7 @@ def _problem(
             fix = said.fix
             return place(document, path, *words("ipv4-alone", wording.show(fault.value), fix))
     else:
-        said = wording.out_of_bounds(kind, fault.context, fault.value, node)
+        said = wording.out_of_bounds(kind, fault.context, fault.value, node, fault.said)
     return place(document, path, *said, key=fault.key)
 
 

@@ -15,8 +15,7 @@ from pydantic_core import core_schema
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.model import accelerators, addresses, object_cache, primitives, sizes, ssh_key
-from schemas.model.nearest import nearest
-from schemas.model.texts import Words, words
+from schemas.model.texts import Words, nearest, words
 from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]
@@ -89,6 +88,8 @@ def belongs(node: Node, what: str = "") -> str:
 
 def _what(node: Node) -> str:
     kind, low, high = node.get("type"), node.get("minimum"), node.get("maximum")
+    if "enum" in node:
+        return "one of " + ", ".join(map(str, node["enum"]))
     if kind == "object":
         fields = node.get("required", ())
         return f"a map with {', '.join(fields)}" if fields else "a map"
@@ -100,8 +101,6 @@ def _what(node: Node) -> str:
         return "a whole number" + (limits if low is not None else "")
     if kind == "boolean":
         return "true or false"
-    if "enum" in node:
-        return "one of " + ", ".join(map(str, node["enum"]))
     return form(str(node.get("pattern", ""))) or "text"
 
 
@@ -136,8 +135,13 @@ def _conversion(wanted: str, value: Any, node: Node) -> str:
     return ""
 
 
-def out_of_bounds(kind: str, context: Mapping[str, Any], value: Any, node: Node) -> Words:
-    """The fault of a value beyond its bounds, and what to write. KeyError: no such kind."""
+def out_of_bounds(
+    kind: str, context: Mapping[str, Any], value: Any, node: Node, otherwise: str
+) -> Words:
+    """The fault of a value beyond its bounds, and what to write; of other kinds, which settings of
+    a component of one's own may have, in the words ``otherwise``."""
+    if kind not in _TABLE["bounds"]:
+        return words("value-refused", show(value), shorten(otherwise, 200), belongs(node))
     name, said = _TABLE["bounds"][kind]
     count = len(value) if isinstance(value, str | list) else 0
     unit = "character" if isinstance(value, str) else "item"

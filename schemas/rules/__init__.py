@@ -15,8 +15,7 @@ from schemas.facts.site import Site
 from schemas.model.primitives import Model
 from schemas.model.region import Key, section_of
 from schemas.model.site_file import SiteFile
-from schemas.rules.finding import Finding, HostCell, TextPlace, attempt
-from schemas.rules.scope import InPool, InZone
+from schemas.rules.finding import Finding, HostCell, InPool, InZone, TextPlace, attempt
 from schemas.rules.sites import Footprint, clashes, footprint
 
 __all__ = ["Finding", "Footprint", "HostCell", "TextPlace", "attempt", "clashes", "footprint"]

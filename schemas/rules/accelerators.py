@@ -11,10 +11,9 @@ from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
-from schemas.model.nearest import nearest
 from schemas.model.site_file import SiteFile
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.model.texts import nearest
+from schemas.rules.finding import Finding, Path, advise, say
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")

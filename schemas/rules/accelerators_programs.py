@@ -5,8 +5,7 @@ from collections.abc import Iterator
 
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorSettings, Program
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
 """Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""

@@ -30,8 +30,7 @@ from schemas.rules.accelerators import (
     operated_models,
     served_models,
 )
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""
@@ -135,8 +134,7 @@ def gpu_operator(
 
 
 def operator_resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
-    """A model's settings of its plugin hold under the GPU operator, which runs a plugin of its
-    own."""
+    """A model's settings of its plugin hold under the GPU operator, which runs its own."""
     for each in operated_models(site) if all_known(site) else ():
         own, plugin = each.model in settings.models, each.record.plugin
         at: Path = ("accelerators", "models", each.model, "plugin")

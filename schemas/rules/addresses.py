@@ -8,10 +8,8 @@ from socket import inet_aton
 from schemas.facts.addresses import reserved
 from schemas.facts.site import Site
 from schemas.model.vocabulary import Role, VirtualIp
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules.finding import Finding, HostCell, InZone, say
 from schemas.rules.networks import parse_network
-from schemas.rules.scope import InZone
-from schemas.rules.texts import say
 
 ENDPOINT = ("cluster", "endpoint")
 
@@ -76,11 +74,16 @@ def host_addresses(site: Site) -> Iterator[Finding]:
     taken = {address: what for address, what in reserved(site).items() if what != "the endpoint"}
     zones = {zone.name: zone for zone in reversed(site.file.zones)}  # of two the first counts
     spans = {name: zone.span for name, zone in zones.items() if hasattr(zone, "network")}
+    for index, zone in enumerate(site.file.zones):
+        if getattr(zone, "hosts", None) and zone.name in spans and zone.span[0] > zone.span[1]:
+            spans.pop(zone.name)
+            yield say("zone-block-empty", ("zones", index, "hosts"), zone)
     for host in site.hosts:
         if not host.ip or host.zone not in spans:
             continue
         low, high = spans[host.zone]
-        place, network = HostCell(host.line, "ip"), zones[host.zone].network
+        place, zone = HostCell(host.line, "ip"), zones[host.zone]
+        network = f"{low} to {high} (hosts)" if zone.hosts else zone.network
         if not low.packed <= inet_aton(host.ip) <= high.packed:
             yield say("host-outside", place, host, network)
         elif host.ip in taken:

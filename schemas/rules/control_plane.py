@@ -15,11 +15,10 @@ import yaml
 from schemas.facts.site import Site
 from schemas.model.access import RESERVED
 from schemas.model.control_plane import Encryption
-from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
+from schemas.model.texts import nearest
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, Path, advise, say
 
 _TABLE_MINOR = 34
 _KINDS = {

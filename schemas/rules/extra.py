@@ -14,10 +14,16 @@ from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
 from schemas.reading.paths import nodes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
-from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, TextPlace, say
 
 HOOK = "helm.sh/hook"
+OF_SERVER = ("deletionTimestamp", "managedFields", "ownerReferences", "resourceVersion", "uid")
+"""Metadata that the API server refuses of a writer, or by which it deletes the object again."""
+ENGINES = (
+    "argocd.argoproj.io/hook", "config.kubernetes.io/local-config", "pulumi.com/replaceUnready",
+    "kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa",
+)  # fmt: skip
+"""Annotations by which an engine leaves an object out, or makes it anew."""
 ADDRESSES = "ipam.metal3.io"
 """The one API group of Metal3 whose objects do nothing to a host by themselves."""
 Json = dict[str, Any]
@@ -106,6 +112,10 @@ def _taken(item: _Item) -> Iterator[Finding]:
     notes = item.body["metadata"].get("annotations")
     if isinstance(notes, dict) and HOOK in notes:
         yield item.say("extra-hook", notes[HOOK])
+    metadata = item.body["metadata"]
+    notes = notes if isinstance(notes, dict) else {}
+    for key in (*(k for k in OF_SERVER if metadata.get(k)), *(k for k in ENGINES if k in notes)):
+        yield item.say("extra-not-as-git-says", key)
     for key in _own_keys(item.body):
         yield item.say("extra-own-label", key)
     kind, group = _definition(item.body)

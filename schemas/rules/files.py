@@ -18,8 +18,7 @@ from schemas.reading.paths import each_at
 from schemas.reading.site_files import MAX_FILES, matching, read
 from schemas.reading.tree import Folder, Refused
 from schemas.rules.extra import brought_faults
-from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, TextPlace, say
 
 MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
@@ -48,8 +47,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{1,76}={0,2}")
 
 
 def site_file_references(file: SiteFile) -> Iterator[tuple[str, Path]]:
-    """Each file below sites/ that a site names, or a pattern of such, with the place that names
-    it."""
+    """Each file below sites/ that a site names, or a pattern of such, with where it is named."""
     for place, path in each_at(file, *_FILES, *_CERTIFICATES):
         if path:
             yield path, place

@@ -18,9 +18,8 @@ from schemas.model.hardware import Bmc, BmcProtocol
 from schemas.model.site_file import Zone
 from schemas.reading.host_list import Host
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, HostCell
+from schemas.rules.finding import Finding, HostCell, advise, say
 from schemas.rules.networks import parse_network
-from schemas.rules.texts import advise, say
 
 
 def host_nics(site: Site) -> Iterator[Finding]:
@@ -67,10 +66,7 @@ def network_addresses(site: Site) -> Iterator[Finding]:
 
 
 def _address(
-    host: Host,
-    name: str,
-    at: tuple[Zone, AnyNetwork, AnyAddress | None],
-    owners: dict[str, str],
+    host: Host, name: str, at: tuple[Zone, AnyNetwork, AnyAddress | None], owners: dict[str, str]
 ) -> Iterator[Finding]:
     zone, subnet, gateway = at
     column = address_column(name)

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.host_agent import AGENT_IMAGE, HostAgent
-from schemas.rules.finding import Finding
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, say
 
 
 def agents(site: Site, _: HostAgent) -> Iterator[Finding]:

@@ -9,10 +9,9 @@ from collections.abc import Collection, Iterator
 from schemas.facts.host_networks import devices_of, layout_of, mtu_of, split_device
 from schemas.facts.site import Site
 from schemas.model.host_networks import NicLayout
-from schemas.rules.finding import Finding, Path
+from schemas.model.release import OsFamily
+from schemas.rules.finding import Finding, InPool, Path, advise, say
 from schemas.rules.networks import parse_network
-from schemas.rules.scope import InPool
-from schemas.rules.texts import advise, say
 
 
 def host_networks(site: Site) -> Iterator[Finding]:
@@ -29,10 +28,18 @@ def host_networks(site: Site) -> Iterator[Finding]:
 
 
 def pool_host_network(at: InPool) -> Iterator[Finding]:
-    """A pool names a layout that the site has."""
+    """A pool names a layout that the site has, and that its OS can have: cloud-init 26.2 writes no
+    MTU into NetworkManager's profile of a VLAN, which so has that of what it is on."""
     name, known = at.pool.host_network, at.site.file.host_networks
     if name is not None and name not in known:
         yield _unknown("layout-unknown", at.path("host_network"), name, known, "host_networks")
+    layout, systems = layout_of(at.site, at.pool), at.site.release.operating_systems
+    system = systems.get(at.site.os_name(at.pool))
+    if layout and system and system.family is OsFamily.RHEL:
+        for device, own in layout.mtu.items():
+            link, vlan = split_device(device)
+            if vlan and own < mtu_of(layout, link):
+                yield say("mtu-of-rhel", at.path("host_network"), device, mtu_of(layout, link), own)
 
 
 def _unknown(row: str, place: Path, name: str, known: Collection[str], where: str) -> Finding:

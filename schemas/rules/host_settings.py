@@ -16,9 +16,7 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.host_settings import HostFile, HostSettings
 from schemas.reading.paths import each_at
 from schemas.rules.files import HOST_FILES, MAX_FILE_CHARACTERS
-from schemas.rules.finding import Finding, Path
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, Path, say
 
 _TAKEN = read_table(__file__)
 MARKS: dict[str, str] = _TAKEN["marks"]

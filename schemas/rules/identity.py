@@ -1,4 +1,5 @@
-"""Rules on what a site and its parts are called, and which clusters it belongs to."""
+"""Rules on what a site and its parts are called, and which clusters it belongs to; and on the host
+list: each host has a place in the site, and shares nothing with another."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -12,9 +13,8 @@ from schemas.model.vocabulary import Role
 from schemas.reading.paths import leaves
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
-from schemas.rules.finding import Finding, HostCell, Path
+from schemas.rules.finding import Finding, HostCell, Path, advise, say
 from schemas.rules.namespaces import TAKEN
-from schemas.rules.texts import say
 
 _PLACEHOLDER = re.compile(r"[a-z0-9]\.example(?![a-z0-9.-])|\bregistry\.example\b")
 """A host below ``.example``, which RFC 2606 keeps for examples."""
@@ -108,3 +108,43 @@ def contexts(site: Site) -> Iterator[Finding]:
     cluster = site.file.cluster
     if cluster.context is not None and cluster.context == site.file.management:
         yield say("context-of-management", ("cluster", "context"), cluster)
+
+
+UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
+"""Columns in which no two hosts of a fleet have the same value."""
+
+
+def host_pools(site: Site) -> Iterator[Finding]:
+    """Each host names a pool that the site has."""
+    known = [pool.name for pool in site.file.pools]
+    yield from _strangers(site, "pool", known)
+
+
+def host_zones(site: Site) -> Iterator[Finding]:
+    """Each host names a zone that the site has."""
+    known = [zone.name for zone in site.file.zones]
+    yield from _strangers(site, "zone", known)
+
+
+def _strangers(site: Site, column: str, known: list[str]) -> Iterator[Finding]:
+    strange = set(site.cells(column)).difference(known, ("",))
+    for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
+        if value in strange:
+            advice = advise(value, known, f"write one of {', '.join(known)}, or add it")
+            yield say(f"{column}-of-host-unknown", HostCell(host.line, column), value, advice)
+
+
+def host_duplicates(site: Site) -> Iterator[Finding]:
+    """No two hosts share a name, BMC, MAC, address or serial number.
+
+    An address is no BMC's either, as both lie in networks that are apart.
+    """
+    hosts = site.hosts
+    for column in UNIQUE_COLUMNS:
+        if len(set(site.cells(column))) == len(hosts):
+            continue
+        first: dict[object, int] = {}
+        for host, value in zip(hosts, site.cells(column), strict=True):
+            line = first.setdefault(value, host.line)
+            if value and line != host.line:
+                yield say("host-value-twice", HostCell(host.line, column), column, value, line)

@@ -5,9 +5,7 @@ from collections.abc import Iterator
 
 from schemas.kubernetes import node_labels
 from schemas.kubernetes.quantities import amount
-from schemas.rules.finding import Finding
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, say
 
 PROCESSES, MAX_PROCESSES = 2**13, 2**22
 """Processes and threads that Linux allows in a GiB of memory (threads-max), and that systemd allows

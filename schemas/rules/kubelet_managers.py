@@ -12,9 +12,7 @@ from collections.abc import Iterator
 from schemas.kubernetes.quantities import MIB, in_bytes
 from schemas.model.hardware import Arch
 from schemas.model.kubelet import Kubelet
-from schemas.rules.finding import Finding
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, say
 
 USUAL_NUMA_NODES = 8
 """NUMA nodes that the topology manager takes by itself."""

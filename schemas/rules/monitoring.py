@@ -12,9 +12,8 @@ from schemas.kubernetes.node_labels import is_own
 from schemas.model.monitoring import Monitoring
 from schemas.model.remediation import Remediation
 from schemas.model.vocabulary import ReceiverKind
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, advise, say
 from schemas.rules.remediation import has_remediator
-from schemas.rules.texts import advise, say
 
 _PLACE: Path = ("monitoring",)
 _ROUTES = ("critical", "warning")

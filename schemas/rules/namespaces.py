@@ -1,4 +1,5 @@
-"""Rules on namespaces of the site's own cluster: each belongs to one, and none to Kubernetes.
+"""Rules on namespaces of the site's own cluster: each belongs to one, and none to Kubernetes; and
+on people: each can log in.
 
 Whoever may make pods in a namespace may use the rights of all that is in it.
 """
@@ -11,8 +12,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
 from schemas.model.etcd_snapshots import NAMESPACE as ETCD_SNAPSHOTS
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 TAKEN = re.compile(r"default|cert-manager|kube-.*|.*-system")
 """Namespaces of Kubernetes and of the programs that clusters run."""
@@ -73,3 +73,19 @@ def _teams(site: Site) -> Iterator[_Named]:
         for index, name in enumerate(team.namespaces):
             place = ("scheduling", "teams", number, "namespaces", index)
             yield _Named(name, place, f"team {team.name}", team=True)
+
+
+_NAMES = (
+    "access.*.groups.*",
+    "access.*.users.*",
+    "scheduling.teams.*.groups.*",
+    "scheduling.teams.*.users.*",
+)
+
+
+def people(site: Site) -> Iterator[Finding]:
+    """Where issuers are given, each group and user has the prefix of one."""
+    prefixes = tuple(each.prefix for each in site.file.cluster.authentication)
+    for place, name in each_at(site.file, *_NAMES):
+        if prefixes and not name.startswith(prefixes):
+            yield say("access-name-without-issuer", place, name, prefixes)

@@ -11,10 +11,8 @@ from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, InPool, Path, say
 from schemas.rules.networks import parse_network, site_networks
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
 
 RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
 _SRIOV = "pools.*.network_devices.sriov.*"
@@ -155,7 +153,7 @@ def pools_agree(site: Site) -> Iterator[Finding]:
 
 def addresses(site: Site) -> Iterator[Finding]:
     """The networks of functions lie outside the site's others; two resources may share one."""
-    every = [(name, text) for name, _, text in site_networks(site) if text and ":" not in text]
+    every = [(name, text) for name, _, text in site_networks(site) if ":" not in text]
     taken = [(name, parse_network(text)) for name, text in every]
     for place, sriov in each_at(site.file, _SRIOV):
         mine = parse_network(sriov.addresses) if sriov.addresses else None

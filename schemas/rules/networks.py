@@ -8,13 +8,20 @@ from typing import Any
 
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyNetwork
-from schemas.rules.finding import Finding, Path
-from schemas.rules.scope import InZone
-from schemas.rules.texts import say
+from schemas.reading.paths import each_at
+from schemas.rules.finding import Finding, InZone, Path, say
 
 _RANGES = {"pods": (8, 24), "services": (12, 24), "pods6": (48, 64), "services6": (108, 120)}
 """Prefixes of the largest and of the smallest network: kubeadm 1.34, validation.go; a node's share
 of pods is kube-controller-manager's --node-cidr-mask-size-ipv4 and -ipv6."""
+
+_PURPOSES = {
+    **{f"cluster.{field}": field for field in _RANGES},
+    "zones.*.network": "zone {zone}",
+    "zones.*.network6": "zone {zone} (IPv6)",
+    "networks.*.zones.*.network": "{1} in zone {3}",
+    "bmc.network": "the BMCs",
+}
 
 parse_network = lru_cache(maxsize=64)(IPv4Network)
 """The network of a text; many rules read the same few."""
@@ -22,9 +29,8 @@ parse_network = lru_cache(maxsize=64)(IPv4Network)
 
 def networks(site: Site) -> Iterator[Finding]:
     """No two networks of a site overlap."""
-    every = site_networks(site)
     everything: list[tuple[str, Path, Any]] = [
-        (name, place, _any_network(text)) for name, place, text in every if text
+        (name, place, _any_network(text)) for name, place, text in site_networks(site)
     ]
     for (name, first, network), (other_name, place, other) in combinations(everything, 2):
         # Zones of one further network may share a subnet; bmc_network sees to that of BMCs.
@@ -39,24 +45,14 @@ def _any_network(text: str) -> AnyNetwork:
     return ip_network(text)
 
 
-def site_networks(site: Site) -> Iterator[tuple[str, Path, str | None]]:
-    """Each network with its purpose and its place; the network is None where it is not known."""
-    cluster = getattr(site.file, "cluster", None)
-    yield "pods", ("cluster", "pods"), getattr(cluster, "pods", None)
-    yield "services", ("cluster", "services"), getattr(cluster, "services", None)
-    for name in ("pods6", "services6"):
-        yield name, ("cluster", name), getattr(cluster, name, None)
-    for index, zone in enumerate(getattr(site.file, "zones", ())):
-        name = f"zone {getattr(zone, 'name', index + 1)}"
-        yield name, ("zones", index, "network"), getattr(zone, "network", None)
-        place = ("zones", index, "network6")
-        yield f"{name} (IPv6)", place, getattr(zone, "network6", None)
-    for name, network in getattr(site.file, "networks", {}).items():
-        for zone, subnet in getattr(network, "zones", {}).items():
-            at = ("networks", name, "zones", zone, "network")
-            yield f"{name} in zone {zone}", at, getattr(subnet, "network", None)
-    bmc = getattr(site.file, "bmc", None)
-    yield "the BMCs", ("bmc", "network"), getattr(bmc, "network", None)
+def site_networks(site: Site) -> Iterator[tuple[str, Path, str]]:
+    """Each network with its purpose and its place, of those that are known."""
+    for pattern, purpose in _PURPOSES.items():
+        for place, text in each_at(site.file, pattern):
+            index = next((step for step in place if isinstance(step, int)), None)
+            name = None if index is None else getattr(site.file.zones[index], "name", index + 1)
+            if text:
+                yield purpose.format(*place, zone=name), place, text
 
 
 def ranges(site: Site) -> Iterator[Finding]:

@@ -11,9 +11,7 @@ from schemas.facts.racks import in_two_zones, nvlink_pools
 from schemas.facts.site import Site
 from schemas.model.accelerators import DRIVER_IMAGE, AcceleratorSettings, ComputeDomains
 from schemas.model.vocabulary import ModelBy, TopologyLevel
-from schemas.rules.finding import Finding, HostCell, Path
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, HostCell, InPool, Path, say
 
 TRAYS = 18
 """Hosts of an NVL72 rack; an IMEX domain of one NVLink domain has no more."""

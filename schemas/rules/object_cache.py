@@ -1,7 +1,6 @@
 """Rules on what the object cache keeps: space on disks, buckets, pools, and the table of keys.
 
-How pods and hosts find it is judged in object_cache_endpoints.py, and what its server gets
-from its host in object_cache_server.py.
+How it is found, and what its server gets from its host, is judged in object_cache_server.py.
 """
 
 import math
@@ -12,9 +11,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, advise, say
 from schemas.rules.pools import pools_once
-from schemas.rules.texts import advise, say
 
 FILLED_PERCENT = 95
 """Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,
@@ -110,8 +108,7 @@ def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
 
 
 def table(site: Site, cache: Cache) -> Iterator[Finding]:
-    """The table is one that Envoy takes, and large enough that a lost host costs little more than
-    its own keys."""
+    """Envoy takes the table, and it is so large that a lost host costs little but its own keys."""
     size, needed = cache.table_size, entries(len(site.cache_hosts()))
     place = (*_PLACE, "table_size")
     if size < needed:

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 
 from schemas.facts.own_components import OwnComponentError, make, named
 from schemas.facts.site import Site
-from schemas.rules.finding import Finding
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, say
 
 
 def own_components(site: Site) -> Iterator[Finding]:

@@ -13,9 +13,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
 from schemas.model.patches import PatchOperation
 from schemas.reading.paths import leaves
-from schemas.rules.finding import Finding
+from schemas.rules.finding import Finding, say
 from schemas.rules.host_settings import MARKS, file_owner
-from schemas.rules.texts import say
 
 _TEXTS = {"labels", "matchLabels", "annotations", "nodeSelector"}
 """Maps of texts: an API server refuses a number there, and so the whole object."""

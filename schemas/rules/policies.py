@@ -15,8 +15,7 @@ from pathlib import Path as FilePath
 
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, say
 
 _PLACE: Path = ("policies",)
 _KIND = re.compile(

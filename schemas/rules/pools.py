@@ -8,9 +8,7 @@ from collections.abc import Iterator, Sequence
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.vocabulary import Role
-from schemas.rules.finding import Finding, HostCell, Path
-from schemas.rules.scope import InPool
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, HostCell, InPool, Path, advise, say
 
 
 def pools_once(site: Site, at: Path, names: Sequence[str]) -> list[Finding]:

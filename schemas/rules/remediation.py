@@ -14,9 +14,8 @@ from schemas.model.faults import RECORDS
 from schemas.model.remediation import OwnCheck, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind, Role
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, advise, say
 from schemas.rules.pools import pools_once
-from schemas.rules.texts import advise, say
 
 PLACE: Path = ("remediation",)
 _HEALERS: Path = (*PLACE, "healers")

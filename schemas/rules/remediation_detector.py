@@ -16,16 +16,15 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.accelerators import AcceleratorSettings, Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
-from schemas.model.nearest import nearest
 from schemas.model.object_cache import Cache, share
 from schemas.model.remediation import Detector, Remediation
+from schemas.model.texts import nearest
 from schemas.rules.accelerators import all_known
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, say
 from schemas.rules.object_cache import FILLED_PERCENT
 from schemas.rules.object_cache_server import below
 from schemas.rules.pools import pools_once
 from schemas.rules.remediation import PLACE, own_checks
-from schemas.rules.texts import say
 
 LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""

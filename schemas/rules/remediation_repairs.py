@@ -8,13 +8,12 @@ Sources: Cluster API 1.13 (MachineHealthCheck targets), pfnet-research/node-oper
 from collections.abc import Iterator
 from math import ceil
 
-from schemas.facts.resets import device_reset
+from schemas.facts.feature_gates import device_reset
 from schemas.facts.site import Site
 from schemas.model.remediation import BadDevices, Detector, Reboot, Remediation
 from schemas.model.vocabulary import Fault, RemediatorKind
-from schemas.rules.finding import Finding, Path
+from schemas.rules.finding import Finding, Path, say
 from schemas.rules.remediation import PLACE, has_remediator
-from schemas.rules.texts import say
 
 HOUR = 3600
 DETECTOR_IMAGE = "node-problem-detector"

@@ -10,9 +10,7 @@ from schemas.facts.quotas import groups
 from schemas.facts.rollout import takes_all, waves
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, Role, RolloutStrategy
-from schemas.rules.finding import Finding
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, say
 
 STARTUP_MARGIN_SECONDS = 600
 """Seconds of a start besides the re-image: waiting for a host, power-on, joining."""

@@ -7,10 +7,9 @@ pkg/scheduler/framework/runtime/framework.go (maxTimeout).
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, Gang, KubeScheduler
+from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, KubeScheduler
 from schemas.model.vocabulary import BackendKind, Role, TopologyLevel
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, Path, advise, say
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
@@ -129,18 +128,15 @@ def gang_times(site: Site) -> Iterator[Finding]:
         gang = scheduler.gang
         if gang is None:
             continue
-        limit, longest = gang.timeout_limit_seconds, _longest(gang)
+        # The plugin adds whole seconds below the jitter.
+        limit = gang.timeout_limit_seconds
+        longest = limit + gang.jitter_seconds - 1
         if gang.timeout_seconds > limit:
             yield say("gang-timeout-beyond-limit", (*at, "gang", "timeout_seconds"), gang, limit)
         elif longest > LONGEST_WAIT_SECONDS:
             fitting = LONGEST_WAIT_SECONDS - gang.jitter_seconds + 1
             place = (*at, "gang", "timeout_limit_seconds")
             yield say("gang-limit-too-long", place, longest, LONGEST_WAIT_SECONDS, fitting)
-
-
-def _longest(gang: Gang) -> int:
-    """The longest that a gang waits: the plugin adds whole seconds below the jitter."""
-    return gang.timeout_limit_seconds + gang.jitter_seconds - 1
 
 
 def canaries(site: Site) -> Iterator[Finding]:

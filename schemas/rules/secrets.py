@@ -13,8 +13,7 @@ from schemas.model.codes import Code
 from schemas.model.secrets import PLACEHOLDER, Secrets
 from schemas.reading.literal_secrets import Placed, in_manifests, in_text
 from schemas.rules.files import MANIFESTS, site_file_references
-from schemas.rules.finding import Finding, Path, TextPlace
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, Path, TextPlace, say
 
 _PLACE: Path = ("secrets",)
 _KNOWN = ("site", "namespace", "secret")

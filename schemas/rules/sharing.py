@@ -11,9 +11,7 @@ from collections.abc import Iterator
 from schemas.facts.sharing import MIG_LABEL, PLUGIN_LABEL, share_name
 from schemas.model.accelerators import MIG_PREFIX
 from schemas.model.vocabulary import ModelBy
-from schemas.rules.finding import Finding
-from schemas.rules.scope import InPool
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, InPool, say
 
 _LONGEST, _VENDOR = 63, "nvidia"
 

@@ -18,9 +18,8 @@ from schemas.model.primitives import IPV4_PATTERN
 from schemas.model.vocabulary import VirtualIp
 from schemas.reading.host_list import Host
 from schemas.rules.addresses import ENDPOINT
-from schemas.rules.finding import Finding, HostCell, Path
-from schemas.rules.hosts import UNIQUE_COLUMNS
-from schemas.rules.texts import say
+from schemas.rules.finding import Finding, HostCell, Path, say
+from schemas.rules.identity import UNIQUE_COLUMNS
 
 _IPV4 = re.compile(IPV4_PATTERN)
 MOST_NAMED = 3

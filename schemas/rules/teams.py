@@ -10,8 +10,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
 from schemas.model.scheduling import EphemeralStorage, Scheduling, Team
 from schemas.model.vocabulary import BackendKind
-from schemas.rules.finding import Finding, Path
-from schemas.rules.texts import advise, say
+from schemas.rules.finding import Finding, Path, advise, say
 
 _SYSTEM_PRIORITIES = "system-"
 _VOLCANOS_QUEUES = ("default", "root")
@@ -62,8 +61,7 @@ def team_priorities(site: Site) -> Iterator[Finding]:
 
 
 def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
-    """A container's default request is within its limit, and its limit within what it may
-    request."""
+    """A container's default request is within its limit, and that within what it may request."""
     yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
     for place, team in teams_of(site):
         if team.ephemeral_storage is not None:

@@ -11,11 +11,10 @@ from math import ceil
 
 from schemas.facts.quotas import Holder, Supply, guaranteed_devices, holder, models_held_by, supply
 from schemas.facts.site import Site
-from schemas.model.nearest import nearest
 from schemas.model.scheduling import OffPeak, Scheduling, Team
-from schemas.rules.finding import Finding, Path
+from schemas.model.texts import nearest
+from schemas.rules.finding import Finding, Path, advise, say
 from schemas.rules.teams import teams_of
-from schemas.rules.texts import advise, say
 
 MAX_WINDOWS = 400
 """Spans of off-peak hours in one throttle: nights and weekends of one and a half years. The

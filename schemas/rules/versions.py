@@ -4,12 +4,10 @@ from collections.abc import Iterator
 
 from schemas.facts.site import Site
 from schemas.model.hardware import Arch
-from schemas.model.nearest import nearest
 from schemas.model.primitives import minor
 from schemas.model.release import Release
-from schemas.rules.finding import Finding
-from schemas.rules.scope import InPool
-from schemas.rules.texts import advise, say
+from schemas.model.texts import nearest
+from schemas.rules.finding import Finding, InPool, advise, say
 
 SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
 """Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and

@@ -7,7 +7,7 @@ import pytest
 
 from bench import fleet, inputs, runs, tools
 from bench.clock import Run, Times, environment, measure
-from bench.facts import objects_of
+from bench.inputs import objects_of
 from bench.same import differences, read
 from components.making.manifest import Json
 from schemas.facts.site import Site

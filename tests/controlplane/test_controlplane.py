@@ -10,8 +10,13 @@ from pathlib import Path
 import pytest
 
 from controlplane import ApiError, Binaries, Client, ControlPlane, ControlPlaneError, install_crds
-from controlplane.access import Access, read_kubeconfig, write_kubeconfig
-from controlplane.credentials import signing_key, write_private
+from controlplane.access import (
+    Access,
+    read_kubeconfig,
+    signing_key,
+    write_kubeconfig,
+    write_private,
+)
 from controlplane.daemon import Daemon
 from controlplane.ports import free_port, is_free
 from schemas.kubernetes.objects import load_crds

@@ -64,9 +64,7 @@ PATIENCE = 8
 
 
 def queued(
-    teams: Sequence[Json] = (VISION, ROBOTICS),
-    priorities: Sequence[Json] = PRIORITIES,
-    **v100: Any,
+    teams: Sequence[Json] = (VISION, ROBOTICS), priorities: Sequence[Json] = PRIORITIES, **v100: Any
 ) -> Site:
     """Three hosts of v100 and three of h100 by Kueue, two of mncore by Volcano; teams may be
     guaranteed more than there is. ``v100`` are fields of that pool."""

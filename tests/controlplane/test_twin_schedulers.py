@@ -16,6 +16,7 @@ import yaml
 from components.making.gang import POSITION, key
 from components.making.manifest import Json
 from schemas.kubernetes.node_labels import TEAM_LABEL
+from tests.kit.go_programs import given
 from tests.kit.scheduling_site import GANG_SCHEDULER, THROTTLED_SCHEDULER, by_name
 from tests.kit.scheduling_world import (
     GANGS,
@@ -25,7 +26,6 @@ from tests.kit.scheduling_world import (
     SPACE,
     Running,
     eventually,
-    program,
     schedulers_running,
 )
 from tests.kit.twin.cluster import RUN_FOR
@@ -215,10 +215,10 @@ def test_a_scheduler_reads_the_configuration_as_it_is_meant(
     for each in body["profiles"][0]["pluginConfig"]:
         # In a cluster it finds the API server by itself.
         each["args"] |= {"kubeconfig": kubeconfig} if each["name"] == "kube-throttler" else {}
-    given, taken = tmp_path / "given.yaml", tmp_path / "taken.yaml"
-    given.write_text(json.dumps(body))
-    command = [str(program(binary)), *(["kube-scheduler"] if binary == "kube-throttler" else [])]
-    flags = [f"--config={given}", f"--write-config-to={taken}", "--secure-port=0"]
+    handed, taken = tmp_path / "handed.yaml", tmp_path / "taken.yaml"
+    handed.write_text(json.dumps(body))
+    command = [str(given(binary)), *(["kube-scheduler"] if binary == "kube-throttler" else [])]
+    flags = [f"--config={handed}", f"--write-config-to={taken}", "--secure-port=0"]
     with hold_ports([PPROF]):
         subprocess.run([*command, *flags], check=True, timeout=60, capture_output=True)
     found = yaml.safe_load(taken.read_text())

@@ -20,7 +20,7 @@ from components.schedulers.configuration import configuration
 from components.teams.objects import objects
 from controlplane import ApiError
 from schemas.facts.site import Site
-from tests.kit.go_programs import SCHEDULER, program
+from tests.kit.go_programs import SCHEDULER, given, program
 from tests.kit.scheduling_site import A100, H100, IMAGE
 from tests.kit.scheduling_site import site as with_backends
 from tests.kit.teams_site import A, H
@@ -28,8 +28,6 @@ from tests.kit.twin.cluster import Scheduler
 from tests.kit.twin.pods import gang, on, pod
 from tests.kit.twin.schedulers import GANG, SETTINGS
 from tests.kit.twin.world import World
-from tools.toolchain import ToolchainError
-from tools.toolchain.given import find
 
 pytestmark = pytest.mark.scheduling
 THROTTLED = "teams-scheduler"
@@ -64,12 +62,7 @@ def made(team: Json, off_peak: Json | None = None, backend: Json = BACKEND) -> S
 
 def binary_of(backend: Json) -> Path:
     """The executable of a scheduler; the test is skipped where it is not at hand."""
-    if backend is WHOLE:
-        return program(SCHEDULER)
-    try:
-        return find("kube-throttler").path
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    return program(SCHEDULER) if backend is WHOLE else given("kube-throttler")
 
 
 @pytest.fixture(scope="module", params=[BACKEND, WHOLE], ids=["throttler", "both"])

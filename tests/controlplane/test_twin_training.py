@@ -25,6 +25,7 @@ from components.training.stopping import STOPPED
 from schemas.facts.site import Site
 from tests.kit.accelerator_pods import in_force, namespaces
 from tests.kit.disruption_recorder import recording
+from tests.kit.go_programs import given
 from tests.kit.repository import all_sites
 from tests.kit.scheduling_site import GANG, GANG_SCHEDULER, with_gang
 from tests.kit.scheduling_site import site as scheduled
@@ -35,8 +36,7 @@ from tests.kit.twin.cluster import EXIT_CODE, RUN_FOR, Scheduler, kwok
 from tests.kit.twin.pods import on, pod
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
-from tools.toolchain import ToolchainError, locate
-from tools.toolchain.given import find
+from tools.toolchain import locate
 
 pytestmark = [pytest.mark.scheduling, pytest.mark.slow, pytest.mark.proof]
 MODEL, DEVICE = "v100-sxm2-32gb", "nvidia.com/gpu"
@@ -113,13 +113,9 @@ def scheduler(here: Site) -> Scheduler:
     assert section is not None
     (backend,) = section.backends
     assert backend.scheduler is not None
-    try:
-        binary = find("kube-scheduler-gang").path
-    except ToolchainError as error:
-        pytest.skip(str(error))
     return Scheduler(
         GANG_SCHEDULER,
-        binary,
+        given("kube-scheduler-gang"),
         configuration(here, backend, backend.scheduler),
         account=(section.namespace, GANG_SCHEDULER),
         plugin_args={"gang": {"healthCheckAddr": "{address}"}},

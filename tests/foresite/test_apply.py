@@ -117,6 +117,18 @@ def test_what_a_site_is_not_made_of_is_nothing_to_it(repository: Repository, fil
     assert due(repository, applied(before)) == ""
 
 
+def test_a_package_of_a_repository_of_ones_own_is_its_program(repository: Repository) -> None:
+    project = "[project]\nname = 'sites'\ndependencies = ['foresite==0.1.0']\n"
+    source = "[tool.uv.sources]\nacme = {path = 'acme'}\n"
+    repository.write("pyproject.toml", project + source)
+    before = repository.commit("a package")
+    repository.write("acme/acme/objects.py", "new\n")
+    assert Commits(repository.root).uncommitted_files() == ["acme/acme/objects.py"]
+    repository.write("tools/x.py", "new\n")
+    repository.commit("a change")
+    assert due(repository, applied(before)) == f"acme/acme/objects.py changed since {before[:10]}"
+
+
 def test_a_profile_that_changes_is_due_where_it_is_used(repository: Repository) -> None:
     before = repository.git("rev-parse", "HEAD")
     file = "schemas/catalogue/hardware.yaml"

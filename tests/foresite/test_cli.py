@@ -18,6 +18,7 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import check
 from schemas.model.codes import Code
+from schemas.model.problem import Problem
 from tests.golden import GOLDEN
 from tests.kit.repository import FLEET, ROOT, all_sites, copy_sites
 
@@ -112,6 +113,14 @@ def test_a_hint_is_shown_and_fails_nothing(root: Path, capsys: pytest.CaptureFix
     report = json.loads(capsys.readouterr().out)
     assert report["problems"] == []
     assert [each["code"] for each in report["hints"]] == ["placeholder", "surge-unused"]
+
+
+def test_the_other_places_of_a_hint_are_told_file_by_file() -> None:
+    also = ("sites/a.yaml:3:9 region", "regions/r.yaml:5:1 x", "sites/a.yaml:3:9 region")
+    hint = Problem("regions/r.yaml", 4, 2, Code("placeholder"), "x", "", "said", "fix", also=also)
+    assert [*check.hint_lines([hint])] == [
+        "hint: regions/r.yaml:4:2: placeholder x: said (also sites/a.yaml:3; regions/r.yaml:5); fix"
+    ]
 
 
 def test_problems_of_two_sites_that_clash_are_found_from_either(
@@ -308,12 +317,7 @@ def shell(command: str, cwd: Path = FLEET) -> subprocess.CompletedProcess[str]:
         f'foresite() {{ "{sys.executable}" -m foresite "$@"; }}\n{command}\nexit ${{PIPESTATUS[0]}}'
     )
     return subprocess.run(
-        ["bash", "-c", line],
-        cwd=cwd,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        check=False,
+        ["bash", "-c", line], cwd=cwd, env=ENVIRONMENT, capture_output=True, text=True, check=False
     )
 
 

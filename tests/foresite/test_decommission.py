@@ -8,8 +8,13 @@ from pathlib import Path
 import pytest
 
 from components.effects.vocabulary import Action, Impact
-from components.making.decommission import MAY_BE_DELETED, permit_deletion
-from components.making.decommission_release import ReleasedObject, format_release, read
+from components.making.decommission import (
+    MAY_BE_DELETED,
+    ReleasedObject,
+    format_release,
+    permit_deletion,
+    read,
+)
 from components.making.manifest import Manifest, Target
 from components.site import objects_by_name, site_objects
 from foresite.cli import main
@@ -22,7 +27,7 @@ from preview.report import comment, document, html, text
 from preview.result import Preview, SitePreview, State
 from schemas.facts.site import Site
 from schemas.load import load_site
-from schemas.model.decommission import Decommission
+from schemas.model.site_file import Decommission
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import all_sites
 

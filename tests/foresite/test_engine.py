@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from foresite.command import UsageError
 from foresite.delivery.stack.engine import Engine
+from foresite.delivery.stack.engines import engine_for
+from tools.toolchain import Origin, Tool, ToolchainError, Version
 
 KEY = ("management", "v1", "ConfigMap", "lab-1", "a")
 OTHER = ("management", "v1", "ConfigMap", "lab-1", "b")
@@ -96,3 +99,20 @@ def test_a_damaged_note_is_no_traceback(engine: Engine) -> None:
     for path in engine.notes.iterdir():
         path.write_text("{")
     assert engine.begin([KEY]) == []
+
+
+@pytest.mark.parametrize("found", [None, "cache"])
+def test_who_has_no_pulumi_is_told_to_install_it(
+    found: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has Foresite as a wheel has no toolchain to build it with."""
+    tool = Tool("pulumi", Version.parse("3.255.0"), tmp_path / "pulumi", Origin.BUILT)
+
+    def locate(_: list[str]) -> dict[str, Tool]:
+        if found is None:
+            raise ToolchainError("not installed: pulumi 3.255.0", "build it")
+        return {"pulumi": tool}
+
+    monkeypatch.setattr("tools.toolchain.locate", locate)
+    with pytest.raises(UsageError, match="what to do: install Pulumi"):
+        engine_for(tmp_path, None, trial=False)

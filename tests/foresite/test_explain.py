@@ -618,9 +618,7 @@ def test_a_map_is_yaml_in_which_each_value_has_its_origin(
     assert shown > 50
 
 
-def test_a_large_map_is_cut_and_what_is_left_is_counted(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_large_map_is_cut_and_what_is_left_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     lines = block_of("tokyo-1", "pools", capsys)
     values = [line for line in lines if "  # " in line]
     assert len(values) == LEAVES

@@ -42,10 +42,7 @@ def test_the_page_has_every_case() -> None:
 
 @pytest.mark.parametrize("words", CASES)
 def test_a_hostile_input_gets_what_the_page_says(
-    words: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", "a-token")
     shutil.copytree(FOLDER / "base", tmp_path, dirs_exist_ok=True)

@@ -1,9 +1,11 @@
 """``foresite init``: a repository of one's own that every command works in, or nothing at all."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +15,8 @@ import yaml
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK, version
 from foresite.commands import init
+from foresite.othercode import _run_locked
+from preview.states.snapshot import at, work_tree
 from tests.kit.repository import FLEET, ROOT, with_examples
 
 Make = Callable[[Path], Path]
@@ -99,30 +103,54 @@ def uses(path: Path) -> list[str]:
     return [line.strip() for line in lines if line.strip().startswith("uses:")]
 
 
+BUILT = f"foresite-{version()}-py3-none-any.whl"
+HTTPS = f"https://example.com/{BUILT}"
+GIT = {"vcs": "git", "commit_id": "ab12"}
+
+
 @pytest.mark.parametrize(
-    ("said", "written"),
+    ("said", "written", "advice"),
     [
-        ({"url": "https://example.com/f.whl", "archive_info": {}}, True),
-        ({"url": "https://me@example.com/f.whl", "archive_info": {}}, False),
-        ({"url": "file:///home/me/a%20b.whl", "archive_info": {}}, False),
-        (None, False),
+        ({"url": HTTPS, "archive_info": {}}, f'{{ url = "{HTTPS}" }}', ""),
+        (
+            {"url": "https://example.com/f", "vcs_info": GIT},
+            '{ git = "https://example.com/f", rev = "ab12" }',
+            "",
+        ),
+        (
+            {"url": "FILE", "archive_info": {}},
+            f'{{ path = "wheels/{BUILT}" }}',
+            "from the copy wheels/",
+        ),
+        ({"url": "file:///gone/" + BUILT, "archive_info": {}}, "", "uv looks in"),
+        ({"url": "https://me@example.com/f.whl", "archive_info": {}}, "", "uv looks in"),
+        ({"url": "ssh://example.com/f", "vcs_info": GIT}, "", "uv looks in"),
+        ({"url": "file:///checkout", "dir_info": {}}, "", "uv looks in"),
+        (None, "", ""),
     ],
 )
-def test_the_address_that_it_came_from_is_written_where_others_can_use_it(
+def test_where_it_came_from_is_written_where_others_can_use_it(
     said: dict[str, object] | None,
-    written: bool,
+    written: str,
+    advice: str,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    text = None if said is None else json.dumps(said)
+    file = tmp_path / "my files" / BUILT
+    file.parent.mkdir()
+    file.write_bytes(b"a wheel")
+    text = None if said is None else json.dumps(said).replace("FILE", file.as_uri())
     found = type("Found", (), {"read_text": staticmethod(lambda _: text)})
     monkeypatch.setattr(init, "distribution", lambda _: found)
     assert main(["init", str(tmp_path / "a")]) == OK
-    shown = (tmp_path / "a" / "pyproject.toml").read_text("utf-8")
-    assert ('foresite = { url = "https://example.com/f.whl" }' in shown) is written
-    advice = "cp '/home/me/a b.whl' wheels/\nand write into pyproject.toml where it is:\n"
-    assert (advice in capsys.readouterr().out) is ("file:" in str(said))
+    project = tomllib.loads((tmp_path / "a" / "pyproject.toml").read_text("utf-8"))
+    source = tomllib.loads(f"foresite = {written}") if written else None
+    assert project["tool"]["uv"].get("sources") == source
+    told = capsys.readouterr().out
+    assert advice in told and (advice != "" or told.endswith("foresite check\n"))
+    copy = tmp_path / "a" / "wheels" / BUILT
+    assert copy.exists() is ("FILE" in str(said)) and (not copy.exists() or copy.read_bytes())
 
 
 def test_a_preview_before_the_first_commit_says_what_is_missing(
@@ -289,6 +317,21 @@ def test_a_catalogue_of_ones_own_adds_to_the_built_in_one(
     assert "3 objects differ in lab-1" in shown and "edit: catalogue/hardware.yaml:7:" in shown
 
 
+def test_what_no_site_takes_from_the_catalogue_is_judged_too(
+    made: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (made / "catalogue" / "releases").mkdir()
+    for name in ("hardware.yml", "profiles.yaml", "releases/a.yml", "releases/b.yaml", "a.txt"):
+        (made / "catalogue" / name).write_text("a: b\n")
+    (made / "catalogue" / "accelerators.yaml").write_text("accelerators: []\n")
+    assert run(made, "check", "--format", "json") == FOUND
+    found = json.loads(capsys.readouterr().out)["problems"]
+    assert {each["file"].removeprefix("catalogue/") for each in found} == {
+        *("hardware.yml", "profiles.yaml", "releases/a.yml", "releases/b.yaml"),
+        "accelerators.yaml",
+    }
+
+
 def test_a_catalogue_of_ones_own_replaces_nothing(
     made: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -343,16 +386,19 @@ def test_a_repository_that_locks_nothing_takes_any_version(text: str, made: Path
 
 
 UV = """#!{python}
-import os, pathlib, sys
+import pathlib, sys
 folder = pathlib.Path(sys.argv[sys.argv.index("--project") + 1])
 assert "foresite==9.9.9" in (folder / "pyproject.toml").read_text()
-words = sys.argv[sys.argv.index("-c") + 2 :]
-os.execv(sys.executable, [sys.executable, "-c", '''
+python = folder / ".venv" / "bin" / "python"
+python.parent.mkdir(parents=True)
+python.write_text('''#!{python}
 import sys
 from preview.objects import lines
-for line in lines(__import__("pathlib").Path(sys.argv[1]), sys.argv[2:]):
+words = sys.argv[sys.argv.index("-c") + 2 :]
+for line in lines(__import__("pathlib").Path(words[0]), words[1:]):
     print(line.replace('"maxPods": 110', '"maxPods": 99').replace("maxPods: 110", "maxPods: 99"))
-''', *words])
+''')
+python.chmod(0o755)
 """
 """Stands for uv, and for a version of Foresite that starts kubelets otherwise."""
 
@@ -528,6 +574,27 @@ def test_other_libraries_are_unknown_and_those_from_elsewhere_are_not_run(
     shown = preview_of(made, capsys)
     assert ("Blocked by the gate" in shown and told in shown) if told else len(ran) == 1
     assert not (told and ran)
+
+
+@pytest.mark.parametrize("at_head", [True, False])
+def test_packages_in_the_repository_come_along_and_variables_do_not(
+    at_head: bool, made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (made / "uv.lock").write_text('[[package]]\nname = "a"\nsource = { editable = "acme" }\n')
+    (made / "acme").mkdir()
+    (made / "acme" / "code.py").write_text("its code")
+    commit(made)
+    python = f'#!{shutil.which("sh")}\ncd "$(dirname $0)/../.."; cat acme/code.py; env'
+    uv = tmp_path / "uv"
+    uv.write_text(
+        f"#!{shutil.which('sh')}\nfor last; do :; done; mkdir -p $last/.venv/bin\n"
+        f"cat > $last/.venv/bin/python <<'E'\n{python}\nE\nchmod +x $last/.venv/bin/python\n"
+    )
+    uv.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "canary")
+    done = _run_locked(at(made, "HEAD") if at_head else work_tree(made), [])
+    assert "its code" in done.stdout and "canary" not in done.stdout, done
 
 
 def test_nothing_beside_the_program_stands_in_for_foresite(made: Path) -> None:

@@ -34,10 +34,7 @@ def right(template: str = "all-reduce") -> list[str]:
     assert section is not None
     team = section.teams[0]
     model = next(iter(team.accelerators))
-    return [
-        template,
-        *("--team", team.name, "--model", model, "--workers", "2", "--image", IMAGE),
-    ]
+    return [template, *("--team", team.name, "--model", model, "--workers", "2", "--image", IMAGE)]
 
 
 @pytest.mark.parametrize("template", Template)

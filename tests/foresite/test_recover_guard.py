@@ -8,7 +8,7 @@ import pytest
 
 from components.making.manifest import Json, Target
 from foresite.command import FOUND, OK, UsageError
-from schemas.model.decommission import Decommission
+from schemas.model.site_file import Decommission
 from tests.kit.recover_world import SITE, World, acted, step
 
 # --- the guard ------------------------------------------------------------------------------------

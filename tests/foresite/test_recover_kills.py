@@ -112,9 +112,7 @@ def test_a_field_that_a_killed_run_set_and_git_took_back_goes(applied: tuple[Wor
 
 
 @pytest.mark.proof
-def test_a_site_whose_etcd_is_lost_is_made_anew_only_by_number(
-    applied: tuple[World, Site],
-) -> None:
+def test_a_site_whose_etcd_is_lost_is_made_anew_only_by_number(applied: tuple[World, Site]) -> None:
     world, site = applied
     engine = world.engine(site)
     before = engine.export_state()

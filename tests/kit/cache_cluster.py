@@ -24,9 +24,9 @@ from typing import NamedTuple
 from components.making.manifest import Json
 from components.object_cache.bootstrap import bootstrap
 from components.object_cache.buckets import bucket_text
-from components.object_cache.endpoints import endpoint_text
 from components.object_cache.maglev import Maglev
 from components.object_cache.server import rights
+from components.object_cache.service import endpoint_text
 from controlplane import Client, ControlPlane
 from controlplane.access import read_kubeconfig
 from controlplane.server import Binaries, running

@@ -79,7 +79,7 @@ def signed(plane: ControlPlane, like: str, **changed: Any) -> str:
 def _private_key(plane: ControlPlane) -> int:
     pem = (plane.directory / "service-accounts.key").read_text()
     der = base64.b64decode("".join(pem.splitlines()[1:-1]))
-    # SEQUENCE { INTEGER 1, OCTET STRING (32 bytes), ...} (controlplane/credentials.py).
+    # SEQUENCE { INTEGER 1, OCTET STRING (32 bytes), ...} (controlplane/access.py).
     return int.from_bytes(der[7:39], "big")
 
 

@@ -135,16 +135,12 @@ DAEMON_SETS = {
     "history": Row("DaemonSet", {at("spec.revisionHistoryLimit"): 3}, {nothing()}),
     "ready later": Row("DaemonSet", {at("spec.minReadySeconds"): 3}, {nothing()}),
     "selector": Row(
-        "DaemonSet",
-        RESELECTED,
-        {restart(OPEN, MOST_OPEN, Action.REPLACED), nothing()},
+        "DaemonSet", RESELECTED, {restart(OPEN, MOST_OPEN, Action.REPLACED), nothing()}
     ),
     "selector, protected": Row("DaemonSet", RESELECTED, {nothing(Action.REFUSED)}, wrap=PROTECTED),
     "selector, merged": Row("DaemonSet", RESELECTED, {nothing()}, by=MERGED),
     "name": Row(
-        "DaemonSet",
-        {at("metadata.name"): "b"},
-        {restart(OPEN, MOST_OPEN, Action.REPLACED)},
+        "DaemonSet", {at("metadata.name"): "b"}, {restart(OPEN, MOST_OPEN, Action.REPLACED)}
     ),
     "field that no rule knows": Row("DaemonSet", {at("spec.later"): 1}, {unknown()}),
     "owner": Row("DaemonSet", {at("metadata.ownerReferences"): []}, {unknown()}),

@@ -15,7 +15,9 @@ from pathlib import Path
 import pytest
 
 from tests.kit.repository import ROOT
+from tools.toolchain import ToolchainError
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag
+from tools.toolchain.installed import find
 
 SCHEDULER = ROOT / "images" / "scheduler"
 """The scheduler with the gang plugin and kube-throttler. It is not among those that are built
@@ -27,6 +29,14 @@ FOLDERS = [
 ]
 
 _UNSERVED = r"40[34] (Forbidden|Not Found)|410 Gone|dial tcp|no such host"
+
+
+def given(name: str) -> Path:
+    """A given executable; the test is skipped where it is not at hand."""
+    try:
+        return find(name).path
+    except ToolchainError as error:
+        pytest.skip(str(error))
 
 
 def program(folder: Path) -> Path:

@@ -287,9 +287,6 @@ CASES |= {
         ),
         ("a submodule in place of a site", lambda forge: (forge.submodule(b"new-1.yaml"),)),
         ("100,000 files", lambda forge: (forge.folder(b"many", files=100_000),)),
-        (
-            "a site file of 5 MiB",
-            lambda forge: (forge.file(b"new-1.yaml", data=b"x" * 5 * 2**20),),
-        ),
+        ("a site file of 5 MiB", lambda forge: (forge.file(b"new-1.yaml", data=b"x" * 5 * 2**20),)),
     )
 }

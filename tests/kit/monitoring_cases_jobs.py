@@ -16,9 +16,7 @@ LEADS: World = {
     scheduler("leader_election_master_status", "gang-scheduler-7d-y", name="gang-scheduler"): 0,
 }
 AVAILABLE = k(
-    "kube_deployment_status_replicas_available",
-    namespace="scheduling",
-    deployment="gang-scheduler",
+    "kube_deployment_status_replicas_available", namespace="scheduling", deployment="gang-scheduler"
 )
 LED: World = {**TOKYO, AVAILABLE: 2}
 SCHEDULES = s("up", job=SCHEDULER, instance="10.64.0.5:10259")
@@ -44,11 +42,7 @@ WAITS: World = {
     **pod("train-1", "vision", phase="Pending", accelerators=8),
 }
 UNPLACED = k("kube_pod_status_unschedulable", **OWN)
-BEYOND: World = {
-    **WAITS,
-    **pod("train-2", "vision", NODE, accelerators=1),
-    UNPLACED: 1,
-}
+BEYOND: World = {**WAITS, **pod("train-2", "vision", NODE, accelerators=1), UNPLACED: 1}
 TWO: World = {
     **WAITS,
     **pod("train-3", "vision", phase="Pending", accelerators=4),

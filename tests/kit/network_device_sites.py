@@ -11,9 +11,7 @@ RAILS = ["ibs0", "ibs1", "ibs2", "ibs3"]
 SHARED: dict[str, Any] = {"rdma": [{"name": "hca", "interfaces": RAILS, "by_rail": True}]}
 CARD: dict[str, Any] = {"name": "fabric", "interfaces": ["ens1f0"], "functions": 8, "rdma": True}
 DIVIDED: dict[str, Any] = {"sriov": [CARD]}
-TEAMS: dict[str, Any] = {
-    "teams": [{"name": "vision", "namespaces": ["vision", "vision-dev"]}],
-}
+TEAMS: dict[str, Any] = {"teams": [{"name": "vision", "namespaces": ["vision", "vision-dev"]}]}
 
 
 def site(pools: dict[str, dict[str, Any]], *, teams: bool = True, **settings: Any) -> Site:

@@ -38,6 +38,12 @@ def without() -> Site:
     return found
 
 
+def unnamed(of: Site) -> Site:
+    """The site, whose own cluster nobody names."""
+    cluster = of.file.cluster.model_copy(update={"context": None})
+    return replace(of, file=of.file.model_copy(update={"cluster": cluster}))
+
+
 def side(of: Site) -> Side:
     return side_of(of, {(COMPONENT, each.name): each for each in objects(of)})
 

@@ -9,10 +9,10 @@ from typing import Any
 
 from components.making.manifest import Json
 from components.object_cache.bootstrap import bootstrap
-from components.object_cache.endpoints import FILE, endpoint_text
 from components.object_cache.envoy import arguments
 from components.object_cache.names import ENDPOINTS
 from components.object_cache.objects import objects
+from components.object_cache.service import FILE, endpoint_text
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
 from schemas.reading.host_list import Host

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from components.effects.fleet import Condition, NodeState
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.nodestate import Condition, NodeState
 from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import Effect, Impact, Side
 from components.machines.fleet import side_of

@@ -134,10 +134,7 @@ def play(directory: Path) -> Iterator[Play]:
     """All faults reported, and what happens to them under way."""
     made = site(timeout_seconds=REBOOT_SECONDS, reset_first=True)
     # Its threads start programs, which end with them.
-    with (
-        ThreadPoolExecutor(max_workers=8) as threads,
-        repairing(directory, made, PAUSES) as here,
-    ):
+    with ThreadPoolExecutor(max_workers=8) as threads, repairing(directory, made, PAUSES) as here:
         cast = _cast(here)
         _pods(cast)
         here.hosts.hopeless |= set(cast.given_up())

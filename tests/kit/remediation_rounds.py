@@ -46,11 +46,7 @@ class Hooked(Cluster):
 
 
 def one_round(
-    server: Server,
-    text: str,
-    well: bool = True,
-    cluster: Cluster | None = None,
-    space: str = SPACE,
+    server: Server, text: str, well: bool = True, cluster: Cluster | None = None, space: str = SPACE
 ) -> str:
     """A round with these settings of the site; what it logged."""
     path = server.folder / "settings.json"

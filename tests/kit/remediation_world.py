@@ -9,8 +9,6 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, TypeVar
 
-import pytest
-
 from components.making.faults import CONDITIONS
 from components.making.manifest import Manifest as Made
 from components.making.manifest import Target
@@ -30,8 +28,7 @@ from tests.kit.twin.hosts import FakeHosts, bare_metal_hosts
 from tests.kit.twin.kubelet import Kubelet
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
-from tools.toolchain import ToolchainError, locate
-from tools.toolchain.given import find
+from tools.toolchain import locate
 
 T = TypeVar("T")
 SITE = "tokyo-1"
@@ -99,14 +96,6 @@ class Repairs:
         """Fail where a stand-in met an error, or a program has ended."""
         assert not self.hosts.errors and not self.kubelet.errors
         self.world.t.check()
-
-
-def binary(name: str) -> Path:
-    """A given executable; the test is skipped where it is not at hand."""
-    try:
-        return find(name).path
-    except ToolchainError as error:
-        pytest.skip(str(error))
 
 
 def site(**reboot: int) -> Site:
@@ -190,7 +179,7 @@ def _controller(found: Iterable[Made]) -> Controller:
         "--health-probe-bind-address={address}",
     ]
     account = body["metadata"]["namespace"], spec["serviceAccountName"]
-    return Controller(NOC, binary(NOC), (*kept, *ours), account)
+    return Controller(NOC, given(NOC), (*kept, *ours), account)
 
 
 def _grant(world: World, made: Site, found: Iterable[Made]) -> None:

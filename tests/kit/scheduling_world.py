@@ -10,13 +10,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-import pytest
 import yaml
 
 from controlplane import ApiError
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.scheduling import Gang
+from tests.kit.go_programs import given
 from tests.kit.scheduling_site import (
     GANG_SCHEDULER,
     PREFIX,
@@ -31,8 +31,7 @@ from tests.kit.twin.cluster.process import Process
 from tests.kit.twin.cluster.schedulers import scheduler_program
 from tests.kit.twin.world import World
 from tests.kit.twin.world import world as running
-from tools.toolchain import ToolchainError, locate
-from tools.toolchain.given import find
+from tools.toolchain import locate
 
 T = TypeVar("T")
 SPACE = "scheduling"
@@ -99,14 +98,6 @@ def eventually(what: str, done: Callable[[], T], seconds: float = 60.0) -> T:
     return found
 
 
-def program(name: str) -> Path:
-    """An executable; the test is skipped where it is not there."""
-    try:
-        return find(name).path
-    except ToolchainError as error:
-        pytest.skip(str(error))
-
-
 def some_hosts() -> Site:
     """The site, with the first hosts of each pool."""
     whole = site(with_scheduler(gang=GANGS.model_dump()), THROTTLED)
@@ -140,7 +131,7 @@ def _text(made: Site, backend: str) -> str:
 def _gang_scheduler(made: Site) -> Scheduler:
     return Scheduler(
         REPLICAS[0],
-        program("kube-scheduler-gang"),
+        given("kube-scheduler-gang"),
         _text(made, GANG_SCHEDULER),
         account=(SPACE, GANG_SCHEDULER),
         plugin_args={"gang": {"healthCheckAddr": "{address}"}},
@@ -152,7 +143,7 @@ def _gang_scheduler(made: Site) -> Scheduler:
 def _throttled_scheduler(made: Site) -> Scheduler:
     return Scheduler(
         THROTTLED_SCHEDULER,
-        program("kube-throttler"),
+        given("kube-throttler"),
         _text(made, THROTTLED_SCHEDULER),
         command=("kube-scheduler",),
         account=(SPACE, THROTTLED_SCHEDULER),

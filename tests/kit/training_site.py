@@ -48,11 +48,7 @@ TEAMS: list[Json] = [
     },
     {"name": "robotics", "namespaces": ["robotics"], "accelerators": {V100: 1}},
 ]
-OFF_PEAK: Json = {
-    "time_zone": "Asia/Tokyo",
-    "first_day": "2026-12-01",
-    "last_day": "2027-01-31",
-}
+OFF_PEAK: Json = {"time_zone": "Asia/Tokyo", "first_day": "2026-12-01", "last_day": "2027-01-31"}
 PRIORITIES: list[Json] = [
     {"name": "high", "value": 1000},
     {"name": "normal", "value": 100, "default": True},

@@ -22,7 +22,7 @@ from xml.etree import ElementTree
 
 import yaml
 
-from bench import machine
+from bench.page import description
 from schemas.load import load
 from tests.invalid.faults import build, fault_files, read_fault
 from tests.kit.repository import ROOT
@@ -93,7 +93,7 @@ def page(chosen: Iterable[Mapping[str, Any]], outcomes: Outcomes) -> Iterator[st
     yield "# Guarantees, and what proves them"
     yield ""
     yield "Made by `python -m tests.measure.promises` from what its tests and measurements gave, on"
-    yield f"{datetime.now(UTC):%Y-%m-%d} at {commit.strip()}, {machine.description()}. What is"
+    yield f"{datetime.now(UTC):%Y-%m-%d} at {commit.strip()}, {description()}. What is"
     yield "guaranteed, and by which tests, is in [tests/promises.yaml](../tests/promises.yaml)."
     yield ""
     yield "| promise | holds for | proof | figure |"

@@ -139,8 +139,7 @@ def test_a_budget_lets_a_pod_go(spec: Json, field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("least", "bad"),
-    [(2, False), (3, True), (4, True), ("67%", True), ("66%", False)],
+    ("least", "bad"), [(2, False), (3, True), (4, True), ("67%", True), ("66%", False)]
 )
 def test_a_budget_is_held_against_the_replicas(least: Any, bad: bool) -> None:
     three = workload("Deployment", {}, replicas=3)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from policies import Found, Object, ObjectRule, Severity, Violation
-from policies.day import today
-from policies.exceptions import Exemption, ExemptionError, exemptions
+from policies.exceptions import Exemption, ExemptionError, exemptions, today
 from policies.judge import Judgement, judge
 from policies.rules import RULES
 from tests.golden import every_site, objects

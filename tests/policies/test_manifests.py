@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.manifests import MAX_CHARACTERS, read
+from policies.embedded import MAX_CHARACTERS, read
 from policies.rule import Object
 from schemas.kubernetes.manifests import MAX_DEPTH, scalar
 from tests.kit.policy_objects import found, good, paths

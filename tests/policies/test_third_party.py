@@ -3,6 +3,7 @@ rules."""
 
 import copy
 import datetime
+import re
 from typing import Any
 
 import pytest
@@ -13,7 +14,7 @@ from policies.judge import Judgement, judge
 from policies.own import OwnRules
 from policies.pack.analyzer import Analyzer
 from policies.rules import RULES
-from policies.third_party import ADVICE, DANGER_OF, DANGERS, MARKS, parties
+from policies.third_party import ADVICE, BROUGHT, DANGER_OF, DANGERS, MARKS, parties
 from schemas.kubernetes.manifests import read_manifests
 from tests.kit.charts import NETWORK
 from tests.kit.policy_objects import LABELS
@@ -162,6 +163,118 @@ def test_rights_that_hand_over_the_cluster_are_told(body: dict[str, Any]) -> Non
     whole = {"apiVersion": "rbac.authorization.k8s.io/v1", "metadata": {"name": "a"}, **body}
     (told,) = judged([labelled(whole, "extra-network")]).third.dangers
     assert told.danger == "cluster-rights"
+
+
+WEBHOOK = {
+    "name": "a.example.com", "failurePolicy": "Ignore",
+    "rules": [{"apiGroups": ["apps"], "resources": ["daemonsets"]}],
+}  # fmt: skip
+POLICY = {"matchConstraints": {"resourceRules": [{"apiGroups": ["*"], "resources": ["*"]}]}}
+
+
+@pytest.mark.parametrize(
+    ("rule", "body"),
+    [
+        ("privileged-namespace", {"kind": "Namespace", "metadata": {"name": "a", "labels": {
+            "pod-security.kubernetes.io/enforce": "privileged"}}}),
+        ("host-path", {"kind": "PersistentVolume", "spec": {"hostPath": {"path": "/"}}}),
+        ("host-path", {"kind": "PersistentVolume", "spec": {"local": {"path": "/etc"}}}),
+        ("devices-held", {"kind": "DaemonSet", "spec": {"template": {"spec": {"containers": [
+            {"name": "a", "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}}),
+        ("devices-held", {"kind": "DaemonSet", "spec": {"template": {"spec": {
+            "containers": [{"name": "a"}], "resourceClaims": [{"name": "gpu"}]}}}}),
+        *(
+            ("writes-everywhere", {"kind": "ClusterRole", "rules": [
+                {"apiGroups": [group], "resources": [kind], "verbs": [verb]}]})
+            for group, kind, verb in (
+                ("", "pods", "create"), ("", "pods/exec", "create"), ("", "secrets", "create"),
+                ("", "nodes", "patch"), ("apps", "daemonsets", "delete"),
+                ("", "namespaces", "deletecollection"), ("batch", "jobs", "*"),
+            )
+        ),
+        ("admission-of-others", {"kind": "MutatingWebhookConfiguration", "webhooks": [WEBHOOK]}),
+        ("admission-of-others", {"kind": "ValidatingWebhookConfiguration", "webhooks": [
+            {**WEBHOOK, "namespaceSelector": {"matchLabels": {"a": "b"}}}]}),
+        ("admission-of-others", {"kind": "ValidatingAdmissionPolicy", "spec": POLICY}),
+        ("admission-of-others", {"kind": "ValidatingAdmissionPolicyBinding", "spec": {
+            "policyName": "a"}}),
+        ("admission-of-others", {"kind": "APIService", "spec": {"service": {"name": "a"}}}),
+        ("admission-of-others", {"kind": "CustomResourceDefinition", "spec": {
+            "conversion": {"strategy": "Webhook", "webhook": {"a": "b"}}}}),
+        ("priority-of-others", {"kind": "PriorityClass", "value": 0, "globalDefault": True}),
+        ("priority-of-others", {"kind": "PriorityClass", "value": 1}),
+        *(("names-not-reserved", {"kind": "ClusterRole", "metadata": {"name": name}})
+          for name in ("admin", "edit", "view", "cluster-admin")),
+        ("names-not-reserved", {"kind": "ClusterRoleBinding", "metadata": {
+            "name": "cluster-admin"}}),
+    ],
+)  # fmt: skip
+def test_what_foresite_answers_for_in_its_own_objects_is_told_of_others(
+    rule: str, body: dict[str, Any]
+) -> None:
+    one = labelled({"apiVersion": "v1", "metadata": {"name": "a"}, **body}, "extra-network")
+    (told,) = [each for each in judged([one]).third.dangers if rule in each.message]
+    assert rule in DANGERS[told.danger]["rules"]
+    ours = judged([labelled(one.body, "machines")]).violations
+    assert rule not in BROUGHT or rule not in {each.rule.name for each in ours}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"kind": "ValidatingWebhookConfiguration", "webhooks": [
+            {**WEBHOOK, "rules": [{"apiGroups": ["pools.example"], "resources": ["*"]}]}]},
+        {"kind": "PriorityClass", "value": -10},
+        {"kind": "Role", "rules": [{"apiGroups": ["apps"], "resources": ["deployments"],
+                                    "verbs": ["create"]}]},
+        {"kind": "Job", "spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [
+            {"name": "a", "image": "a.example/b:1@sha256:" + "a" * 64,
+             "resources": {"limits": {"nvidia.com/gpu": 1}}}]}}}},
+    ],
+)  # fmt: skip
+def test_what_reaches_nothing_of_others_is_not_told(body: dict[str, Any]) -> None:
+    whole = {"apiVersion": "v1", "metadata": {"name": "a"}, **body}
+    assert judged([labelled(whole, "extra-network")]).third.dangers == ()
+
+
+def test_roles_and_limits_of_others_are_told() -> None:
+    role = {"apiVersion": "v1", "kind": "ClusterRole", "metadata": {"name": "repair"}}
+    team = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}}
+    mine = {"apiVersion": "v1", "kind": "ClusterRole", "metadata": {"name": "mine"}}
+    there = [
+        labelled(role, "remediation"),
+        labelled(team, "teams"),
+        labelled(mine, "extra-network"),
+    ]
+    binding = {**role, "kind": "ClusterRoleBinding", "roleRef": {"kind": "ClusterRole"}}
+    policy = {**mine, "kind": "NetworkPolicy", "spec": {"ingress": [{}]}}
+    for body, rule in (
+        ({**binding, "roleRef": {"kind": "ClusterRole", "name": "repair"}}, "roles-of-others"),
+        ({**binding, "roleRef": {"kind": "ClusterRole", "name": "mine"}}, ""),
+        ({**policy, "metadata": {"name": "a", "namespace": "vision"}}, "limits-of-teams"),
+        ({**policy, "metadata": {"name": "a", "namespace": "mine"}}, ""),
+    ):
+        found = judged([*there, labelled(body, "extra-network")]).third.dangers
+        assert [rule in each.message for each in found] == ([True] if rule else [])
+
+
+def test_exceptions_of_foresite_excuse_nothing_of_others() -> None:
+    pod = {"hostPID": True, "containers": [{"name": "a"}]}
+    name = {"name": "node-problem-detector-a", "namespace": "a"}
+    body = {"apiVersion": "apps/v1", "kind": "DaemonSet", "metadata": name,
+            "spec": {"template": {"spec": pod}}}  # fmt: skip
+    excused = judged([labelled(body, "remediation")]).violations
+    assert "host-pid" not in {each.rule.name for each in excused}
+    told = judged([labelled(body, "extra-network")]).third.dangers
+    assert "host-pid" in told[0].message
+
+
+def test_a_rule_that_is_added_to_the_table_changes_no_permission() -> None:
+    """What is identified by a digest of all of it is not counted."""
+    rules = [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}]
+    body = {"apiVersion": "v1", "kind": "ClusterRole", "metadata": {"name": "a"}, "rules": rules}
+    (told,) = judged([labelled(body, "extra-network")]).third.dangers
+    assert "~" in told.message and not re.search(r"~[0-9a-f]{12}\*", told.message)
 
 
 def test_what_is_allowed_and_not_there_any_more_is_told() -> None:

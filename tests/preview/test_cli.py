@@ -168,10 +168,7 @@ def with_code(repository: Repository) -> None:
     for package in ("foresite", "preview", "components", "policies", "schemas"):
         target = repository.root / package
         shutil.copytree(
-            ROOT / package,
-            target,
-            ignore=shutil.ignore_patterns("__pycache__"),
-            dirs_exist_ok=True,
+            ROOT / package, target, ignore=shutil.ignore_patterns("__pycache__"), dirs_exist_ok=True
         )
     repository.commit("code")
 

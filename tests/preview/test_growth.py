@@ -19,7 +19,7 @@ from preview.report import document, text
 from preview.result import Entry, Growth, Preview, SitePreview, State, Swollen
 from preview.verdict.growth import LARGE, MORE, TIMES, TIMES_SIZE, growth, size
 from schemas.facts.site import Site
-from schemas.model.decommission import Decommission
+from schemas.model.site_file import Decommission
 from tests.kit.preview_repository import Repository
 from tests.kit.repository import all_sites
 

@@ -5,7 +5,6 @@ import random
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
 from pathlib import Path
@@ -22,7 +21,7 @@ from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.load import load
 from tests.kit.preview_repository import Repository
-from tests.kit.preview_sides import long_way, shared_sides, unchanged
+from tests.kit.preview_sides import long_way, shared_sides
 from tests.kit.proof import landings
 from tests.kit.repository import ROOT
 from tests.verdicts import ROWS
@@ -49,18 +48,6 @@ def adds_up(row: Row) -> bool:
 
 BY_NAME = {row.name: row for row in ROWS}
 PAIRS = [*combinations([row for row in ROWS if adds_up(row)], 2)]
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    yield Table(tmp_path_factory.mktemp("repository"))
-    assert unchanged()
-
-
-@pytest.fixture
-def repository(table: Table) -> Table:
-    table.restore()
-    return table
 
 
 @pytest.mark.parametrize("row", SOME, ids=[row.name for row in SOME])

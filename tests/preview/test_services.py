@@ -88,6 +88,24 @@ def test_spare_hosts_are_prepared_now_and_others_when_they_are_installed(
     assert "mncore2" in found.line and "Git does not say which" in found.line
 
 
+def test_pending_firmware_is_told_with_the_reboot_that_flashes_it(repository: Repository) -> None:
+    disks, text = "reimage_minutes: 35\n    data_disks: {count: 2}\n", repository.text(HARDWARE)
+    firmware = f"{disks}    firmware: {{apply: reboot, minutes: 5, settings: {{A: Low}}}}\n"
+    before = text.replace(disks, f"{firmware}    raid: []\n")
+    repository.write(HARDWARE, before)
+    repository.commit("firmware")
+    repository.write(HARDWARE, text.replace(disks, firmware.replace("Low", "High")))
+    said, site = judged(repository)
+    clauses = [each.clause for each in site.services]
+    assert clauses == [
+        "1 spare host is power-cycled and prepared now",
+        "40 hosts flash firmware at the next reboot",
+    ]
+    assert "othing happens" not in said.partition(";")[0]
+    repository.write(HARDWARE, text.replace(disks, firmware))
+    assert not judged(repository)[1].services  # the volumes stay
+
+
 def test_of_a_cluster_without_a_name_it_is_said_when_it_will_hold(tmp_path: Path) -> None:
     repository = Repository(tmp_path / "repository")
     repository.write(FILE, without(repository.text(FILE), "monitoring"))

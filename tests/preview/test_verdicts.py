@@ -23,7 +23,6 @@ from schemas.model.host_networks import Bond, FurtherNetwork, NicLayout, Subnet
 from schemas.model.primitives import Model
 from schemas.model.site_file import SiteFile
 from schemas.reading.host_list import EVERY_COLUMN
-from tests.kit.preview_sides import unchanged
 from tests.verdicts import ROWS
 from tests.verdicts.applying import Folder, Table, apply
 from tests.verdicts.edits import ACCELERATORS, RELEASE, listed
@@ -31,19 +30,6 @@ from tests.verdicts.edits import site as edited
 from tests.verdicts.row import ANY, Expected, Invalid, Row, Verdict
 
 LOSING = (Action.REFUSED, Action.DELETED)
-
-
-@pytest.fixture(scope="module")
-def table(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Table]:
-    yield Table(tmp_path_factory.mktemp("repository"))
-    assert unchanged()
-
-
-@pytest.fixture
-def repository(table: Table) -> Table:
-    """The same repository for every row, as it was at first."""
-    table.restore()
-    return table
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])

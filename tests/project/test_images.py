@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -41,6 +42,14 @@ def test_a_recipe_is_pinned_and_runs_as_nobody(recipe: Path) -> None:
     bases = re.findall(r"^FROM (?:--platform=\S+ )?(\S+)", text, re.MULTILINE)
     assert bases and all(re.search(r"@sha256:[0-9a-f]{64}$", base) for base in bases)
     assert re.findall(r"^USER (.*)$", text, re.MULTILINE)[-1] == "65532:65532"
+
+
+def test_the_command_lines_image_has_all_that_the_wheel_has() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
+    wheel = project["tool"]["hatch"]["build"]["targets"]["wheel"]
+    text = (ROOT / "images" / "foresite" / "Dockerfile").read_text("utf-8")
+    copied = re.findall(r"^COPY (?!--from)(\S+) \1$", text, re.MULTILINE)
+    assert set(wheel["only-include"]) == set(copied)
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda path: path.parent.name)

@@ -8,15 +8,7 @@ import pytest
 
 from tests.kit.repository import ROOT
 
-PACKAGES = (
-    "foresite",
-    "schemas",
-    "components",
-    "controlplane",
-    "policies",
-    "preview",
-    "tools",
-)
+PACKAGES = ("foresite", "schemas", "components", "controlplane", "policies", "preview", "tools")
 FILES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob("*.py"))
 MAX_FILE = 300
 MAX_FUNCTION = 40

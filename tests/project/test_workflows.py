@@ -48,17 +48,9 @@ RIGHTS = {
     },
 }
 """All that each job may do."""
-CLUSTERS = {
-    "second-opinion": "clusters-preview",
-    "apply": "clusters",
-    "drift": "clusters-drift",
-}
+CLUSTERS = {"second-opinion": "clusters-preview", "apply": "clusters", "drift": "clusters-drift"}
 """The protected environment of each job that can get at a cluster."""
-ENVIRONMENTS = {
-    **CLUSTERS,
-    "cache-server-image": "cache-server-release",
-    "release": "release",
-}
+ENVIRONMENTS = {**CLUSTERS, "cache-server-image": "cache-server-release", "release": "release"}
 """The protected environment of each job that can get at a cluster or a secret."""
 TRUSTED_EVENTS = {"push", "schedule", "workflow_dispatch", "workflow_run"}
 """They run the default branch's workflow, or what was merged."""

@@ -14,7 +14,7 @@ from tests.real.live.metal3 import GROUPS, OPERATOR
 from tests.real.live.namespace import why_not
 from tests.real.live.run import observe
 from tools.toolchain import ToolchainError, ensure
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 __all__ = ["judge"]
 pytestmark = [pytest.mark.capi, pytest.mark.proof]

@@ -178,9 +178,7 @@ EDITED = ("kyoto-1.yaml", "kyoto-1.hosts.csv", "nara-1.hosts.csv", "pod-network/
 
 
 @settings(
-    max_examples=60,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    max_examples=60, database=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     st.lists(

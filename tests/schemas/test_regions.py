@@ -85,6 +85,38 @@ def test_a_site_can_go_without_what_its_region_says(root: Path) -> None:
     assert (found.value, found.replaces) == (None, f"{FILE}:1:21")
 
 
+ENTRY = "- {{name: {}, manifests: [extra/a.yaml], why: people read it, owner: net-team}}\n"
+ALL = "regions/fleet.yaml"
+
+
+def test_what_the_fleet_brings_is_there_beside_what_a_site_and_its_region_bring(root: Path) -> None:
+    (root / "sites/extra").mkdir()
+    note = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a, namespace: b}\n"
+    (root / "sites/extra/a.yaml").write_text(note)
+    (root / ALL).write_text("extra:\n" + ENTRY.format("fleet"))
+    (root / FILE).write_text("extra:\n" + ENTRY.format("region"))
+    edit(root, "nara-1", "\npools:\n", "\nextra:\n" + ENTRY.format("site") + "\npools:\n")
+    for site, first, place in (
+        ("kyoto-1", "region", (Origin.REGION, f"{FILE}:2:10")),
+        ("nara-1", "site", (Origin.SITE_FILE, "sites/nara-1.yaml:27:10")),
+    ):
+        found = explained(root, site, "extra[0].name")
+        assert (found.value, (found.origin, found.place)) == (first, place)
+        found = explained(root, site, "extra[1].name")
+        assert (found.value, found.origin) == ("fleet", Origin.FLEET)
+        assert (found.place, found.by) == (f"{ALL}:2:10", f"sites/{site}.yaml:1:7 site")
+
+
+def test_the_fleet_brings_and_says_nothing_else(root: Path) -> None:
+    (root / ALL).write_text("first_boot: {}\nextra: 3\n")
+    problems = region_problems(root)
+    assert [(e.line, e.code) for e in problems] == [(1, "unknown-field"), (2, "wrong-type")]
+    (root / ALL).write_text("extra:\n" + ENTRY.format("fleet"))
+    (problem,) = load_site(root, "nara-1").problems
+    assert problem.file == ALL and "sites/nara-1.yaml:1:7 site" in problem.also
+    assert "site's own file" not in problem.fix
+
+
 def test_no_region_gives_a_site_a_section(root: Path) -> None:
     (root / FILE).write_text("monitoring: {labels: {a: b}}\nremediation: {repair_image: null}\n")
     site = load_site(root, "kyoto-1").site

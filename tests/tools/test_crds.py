@@ -17,8 +17,7 @@ from schemas.model.primitives import minor
 from schemas.reading.catalogue import load_release, release_names
 from tests.kit.good_objects import BY_KIND, JOB_POD, OBJECTS, Place, changed, nodes
 from tools import crds
-from tools.kept import SourceError
-from tools.kinds import KUBERNETES
+from tools.kinds import KUBERNETES, SourceError
 
 
 def test_crds_are_good_objects_and_carry_what_cluster_api_needs() -> None:

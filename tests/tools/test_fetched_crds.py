@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tools import fetched, kept
+from tools import fetched, kinds
 from tools.crds import make_whole
-from tools.kept import SourceError
+from tools.kinds import SourceError
 
 NAME, PATH = "things.example.org", "config/things.yaml"
 FIELDS = {"size": {"type": "integer", "minimum": 1, "description": "How large it is."}}
@@ -77,9 +77,9 @@ def test_what_is_stored_stays_only_while_it_is_what_is_pinned(
     clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pinned = source(clone)
-    monkeypatch.setattr(kept, "FETCHED", {NAME: pinned})
+    monkeypatch.setattr(kinds, "FETCHED", {NAME: pinned})
     with pytest.raises(SourceError, match=r"run tools\.fetched"):
-        kept.stored_documents(tmp_path, make_whole)
+        kinds.stored_documents(tmp_path, make_whole)
     whole = fetched.fetch_stored(NAME, pinned, [str(clone)])
     short = json.loads(json.dumps(whole))
     place = short["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
@@ -87,7 +87,7 @@ def test_what_is_stored_stays_only_while_it_is_what_is_pinned(
     (tmp_path / "crds").mkdir()
     (tmp_path / f"crds/{NAME}.json").write_text(json.dumps(short))
     (tmp_path / "repeated.json").write_text(json.dumps(repeated))
-    assert kept.stored_documents(tmp_path, make_whole) == {f"crds/{NAME}.json": whole}
-    monkeypatch.setattr(kept, "FETCHED", {NAME: {**pinned, "commit": "0"}})
+    assert kinds.stored_documents(tmp_path, make_whole) == {f"crds/{NAME}.json": whole}
+    monkeypatch.setattr(kinds, "FETCHED", {NAME: {**pinned, "commit": "0"}})
     with pytest.raises(SourceError, match="not what"):
-        kept.stored_documents(tmp_path, make_whole)
+        kinds.stored_documents(tmp_path, make_whole)

@@ -33,8 +33,7 @@ from tools.toolchain import (
 from tools.toolchain import console as console_module
 from tools.toolchain.build import check_space
 from tools.toolchain.cache import filling, platform_tag, writing
-from tools.toolchain.given import Given, executables_of, obtain, stand_ins
-from tools.toolchain.installed import find_installed
+from tools.toolchain.installed import Given, executables_of, find_installed, obtain, stand_ins
 from tools.toolchain.pairs import mismatch
 from tools.toolchain.parts import TOOLS, cache_key, sources
 
@@ -391,8 +390,7 @@ def upstream(machine: Machine) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("file", "content"),
-    [("given-tool", GIVEN_TEXT), ("given-tool.xz", lzma.compress(GIVEN_TEXT))],
+    ("file", "content"), [("given-tool", GIVEN_TEXT), ("given-tool.xz", lzma.compress(GIVEN_TEXT))]
 )
 def test_what_is_given_is_kept(machine: Machine, upstream: Path, file: str, content: bytes) -> None:
     (upstream / file).write_bytes(content)
@@ -526,11 +524,7 @@ def test_trying_pulumi_touches_nothing_of_the_users(
     python = str(Path(sys.executable).parent)
     assert env["PATH"].split(os.pathsep) == [str(home / "bin"), python, "/usr/bin"]
     assert env["PULUMI_CONFIG_PASSPHRASE"] == "" and env["LANG"] == "C"
-    assert not env.keys() & {
-        "PULUMI_ACCESS_TOKEN",
-        "PULUMI_CONFIG_PASSPHRASE_FILE",
-        "PULUMI_STACK",
-    }
+    assert not env.keys() & {"PULUMI_ACCESS_TOKEN", "PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_STACK"}
     plugin = home / "plugins" / "resource-kubernetes-v4.25.0" / "pulumi-resource-kubernetes"
     assert plugin.is_file() and not plugin.parent.is_symlink(), "the CLI skips linked folders"
     assert {path.name for path in (home / "bin").iterdir()} == {

@@ -42,39 +42,11 @@ from tests.verdicts import (
 )
 from tests.verdicts.row import Row
 
-ROWS: tuple[Row, ...] = (
-    *nothing.ROWS,
-    *versions.ROWS,
-    *boot.ROWS,
-    *rollouts.ROWS,
-    *hosts.ROWS,
-    *hostnetworks.ROWS,
-    *hardware.ROWS,
-    *hostsettings.ROWS,
-    *hostagent.ROWS,
-    *pools.ROWS,
-    *patches.ROWS,
-    *cluster.ROWS,
-    *controlplane.ROWS,
-    *network.ROWS,
-    *sites.ROWS,
-    *ends.ROWS,
-    *etcdsnapshots.ROWS,
-    *invalid.ROWS,
-    *accelerators.ROWS,
-    *asking.ROWS,
-    *gpuoperator.ROWS,
-    *nvlink.ROWS,
-    *networkdevices.ROWS,
-    *scheduling.ROWS,
-    *teams.ROWS,
-    *cache.ROWS,
-    *cachehosts.ROWS,
-    *detectors.ROWS,
-    *remediation.ROWS,
-    *remediationsites.ROWS,
-    *monitoring.ROWS,
-    *policies.ROWS,
-    *extra.ROWS,
-    *secrets.ROWS,
-)
+MODULES = (
+    nothing, versions, boot, rollouts, hosts, hostnetworks, hardware, hostsettings, hostagent,
+    pools, patches, cluster, controlplane, network, sites, ends, etcdsnapshots, invalid,
+    accelerators, asking, gpuoperator, nvlink, networkdevices, scheduling, teams, cache,
+    cachehosts, detectors, remediation, remediationsites, monitoring, policies, extra, secrets,
+)  # fmt: skip
+"""The tables in the order in which they are shown."""
+ROWS: tuple[Row, ...] = tuple(row for module in MODULES for row in module.ROWS)

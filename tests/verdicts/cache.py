@@ -126,11 +126,7 @@ _SERVER = tuple(
             (server("config_path: /etc/server/buckets.json"),),
             _ROLLS,
         ),
-        (
-            "port",
-            (server("port: 8082"),),
-            f"{_WATCHED}, so a server's port restarts no Envoy",
-        ),
+        ("port", (server("port: 8082"),), f"{_WATCHED}, so a server's port restarts no Envoy"),
         (
             "data_path",
             (tokyo("data_path: /srv/nvme/cache", "data_path: /srv/nvme/objects"),),

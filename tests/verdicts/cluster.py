@@ -43,8 +43,7 @@ ROWS = (
         (applied("tsukuba-1"),),
         {
             "tsukuba-1": Expected(
-                {**TSUKUBA_ALL, "mncore2": REPAIRED},
-                {"DaemonSet/*": Action.ADDED},
+                {**TSUKUBA_ALL, "mncore2": REPAIRED}, {"DaemonSet/*": Action.ADDED}
             )
         },
         "Kubernetes 1.34.3, pkg/controller/daemon/daemon_controller.go: the device plugin starts "
@@ -56,9 +55,7 @@ ROWS = (
         (site("tsukuba-1", "  context: tsukuba-1\n", ""),),
         {
             "tsukuba-1": Expected(
-                TSUKUBA_ALL,
-                {"Namespace/*": Action.REFUSED, "*": Action.DELETED},
-                {"Namespace": 4},
+                TSUKUBA_ALL, {"Namespace/*": Action.REFUSED, "*": Action.DELETED}, {"Namespace": 4}
             )
         },
         "components/shell.py: without a context nothing is registered, so Pulumi deletes what it "

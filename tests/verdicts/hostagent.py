@@ -2,7 +2,16 @@
 
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import Edit, applied, site
-from tests.verdicts.row import ANY, CONTROL, MD_ROLLS, TOKYO_WORKERS, Expected, Row, Verdict
+from tests.verdicts.row import (
+    ANY,
+    CONTROL,
+    MD_ROLLS,
+    PROTECTED,
+    TOKYO_WORKERS,
+    Expected,
+    Row,
+    Verdict,
+)
 
 _KEPT = (
     "Cluster API v1.13.6, internal/controllers/machinedeployment/mdutil/util.go: a template is "
@@ -24,6 +33,7 @@ def _row(name: str, edit: Edit, says: str, *base: Edit) -> Row:
 _MIRROR = "https://registry.tokyo-1.example"
 _RESERVED = site("tokyo-1", "sources:\n", "kubelet: {reserved_memory: 3Gi}\nsources:\n")
 _MORE = site("tokyo-1", "sources:\n", "kubelet: {max_pods: 120}\nsources:\n")
+_PULLS = "kubelet: {max_parallel_image_pulls: 4}\n"
 ROWS = (
     _row("another time server", site("tokyo-1", "ntp: [", "ntp: [10.16.0.9, "),
          "in place, a tenth of the pool at a time: the time service restarts"),
@@ -37,6 +47,13 @@ ROWS = (
         _PODS, (*_BASE, _MORE)),
     Row("host agent: more memory for the system", (_RESERVED,),
         {"tokyo-1": Expected({**CONTROL, **TOKYO_WORKERS})}, MD_ROLLS, _BASE),
+    _row("more images at a time", site("tokyo-1", "sources:\n", f"{_PULLS}sources:\n"),
+         "the kubelet restarts, pods stay"),
+    Row("host agent: no more", (site("tokyo-1", f"{_ON}sources:\n", "sources:\n"),),
+        {"tokyo-1": Expected(TOKYO_WORKERS, {"DaemonSet/host-agent/*": Action.DELETED,
+                             "ConfigMap/host-agent/*": Action.DELETED,
+                             "Namespace/host-agent": Action.REFUSED}, {"Namespace": 1})},
+        f"{MD_ROLLS}; {PROTECTED}", _BASE),
     Row("host agent: from now on", (_AGENT,),
         {"tokyo-1": Expected(TOKYO_WORKERS, {"DaemonSet/host-agent/*": Action.ADDED})},
         MD_ROLLS, (applied("tokyo-1"),)),

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from components.effects.vocabulary import Action, Impact
 from tests.verdicts.edits import Edit, Lines, cells, listed, site, together
-from tests.verdicts.row import MD_ROLLS, TSUKUBA, Expected, Row, Verdict, reimaged
+from tests.verdicts.row import MD_ROLLS, PROTECTED, TSUKUBA, Expected, Row, Verdict, reimaged
 
 _DATA = (
     "CAPM3 1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go: spec.networkData "
@@ -49,6 +49,11 @@ _NAMED = site("tsukuba-1", "{name: cpu, hardware: cpu-1u,",
               "{name: cpu, host_network: lacp, hardware: cpu-1u,")  # fmt: skip
 _SITE = together(site("tsukuba-1", "\npools:\n", f"\n{_BLOCK}"), listed("tsukuba-1", _further))
 _BASE = (_SITE, _NAMED)
+_LEFT = site("tsukuba-1", "attach: {storage: bond0.210}", "attach: {}")
+_GONE = together(
+    site("tsukuba-1", _BLOCK[: _BLOCK.index("host_networks")], ""),
+    listed("tsukuba-1", lambda rows: [row.pop("ip_storage", "") for row in rows]),
+)
 
 
 def _row(
@@ -107,7 +112,7 @@ ROWS = (
         (site("tsukuba-1", _PLAIN, _PLAIN + _FLANNEL),), {},
         "components/: no object carries it"),
     Row("a bond and a further network of a pool", (_NAMED,),
-        {"tsukuba-1": Expected(_CPU, {"IPPool/storage": Action.ADDED})}, _DATA, (_SITE,)),
+        {"tsukuba-1": Expected(_CPU, {"IPPool/storage": Action.CHANGED})}, _DATA, (_SITE,)),
     Row("a layout that no pool has", (_SITE,), {"tsukuba-1": Expected()},
         "components/: no template carries it, only annotations of hosts for NICs that wait"),
     _row("a third NIC", "nics: [nic0, nic1]\n    bonds",
@@ -116,6 +121,11 @@ ROWS = (
          "{nics: [nic0, nic1], mode: balance-tlb}}", _CPU),
     _row("the hash of a bond", "{nics: [nic0, nic1]}}",
          "{nics: [nic0, nic1], hash: layer2+3}}", _CPU),
+    _row("a network that hosts leave", "attach: {storage: bond0.210}", "attach: {}", _CPU, _DATA,
+         {"IPPool/storage": Action.CHANGED}),
+    Row("a network that is gone while an IPPool has its addresses", (_GONE,),
+        {"tsukuba-1": Expected({}, {"IPPool/storage": Action.REFUSED}, {"IPPool": 1})}, PROTECTED,
+        (*_BASE, _LEFT)),
     Row("an order of NICs",
         (site("tsukuba-1", "bond0: {nics: [nic0, nic1]}", "bond0: {nics: [nic1, nic0]}"),), {},
         "components/machines/network_data.py: links stand in the order of their names", _BASE),

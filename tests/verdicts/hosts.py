@@ -1,16 +1,7 @@
 """Hosts that come, go and move, and what their lines say."""
 
 from components.effects.vocabulary import Action, Impact
-from tests.verdicts.edits import (
-    Edit,
-    Lines,
-    at_tsukuba,
-    cells,
-    listed,
-    site,
-    without,
-    without_pool,
-)
+from tests.verdicts.edits import Edit, Lines, at_tsukuba, cells, listed, site, without, without_pool
 from tests.verdicts.row import (
     ANY,
     PROTECTED,
@@ -323,10 +314,7 @@ _MOVING = (
         "a host to a pool that has a free one",
         cells("tsukuba-1", _FIRST, pool="mncore2"),
         Expected(
-            {
-                "cpu": removed(20, 1),
-                "mncore2": (removed(1, 1), Verdict(Impact.ADD, 40, 1)),
-            },
+            {"cpu": removed(20, 1), "mncore2": (removed(1, 1), Verdict(Impact.ADD, 40, 1))},
             deletions={"hosts": 1},
             counts={Impact.REMOVE: 1, Impact.ADD: 1},
             out={"": (24, 1)},

@@ -118,11 +118,7 @@ ROWS = (
         ),
         Code("health-check-loop"),
     ),
-    _row(
-        "what is no YAML",
-        (site("tsukuba-1", "zones:\n", "zones: [\n"),),
-        Code.YAML_SYNTAX,
-    ),
+    _row("what is no YAML", (site("tsukuba-1", "zones:\n", "zones: [\n"),), Code.YAML_SYNTAX),
     _row("a site without its file", (gone("sites/lab-1.yaml"),), Code.FILE_MISSING, "lab-1"),
     _row("a site without its hosts", (gone("sites/lab-1.hosts.csv"),), Code.FILE_MISSING, "lab-1"),
     Row(

@@ -79,11 +79,7 @@ ROWS = (
         ),
         SAME,
     ),
-    _row(
-        "pools in another order",
-        site("tsukuba-1", _CONTROL + _CPU, _CPU + _CONTROL),
-        SAME,
-    ),
+    _row("pools in another order", site("tsukuba-1", _CONTROL + _CPU, _CPU + _CONTROL), SAME),
     _row("pools of a site with a scheduler in another order", _turned("pools"), SAME),
     _row("zones of a site in another order", _turned("zones"), SAME),
     _row("hosts in another order", listed("tokyo-1", lambda rows: rows.reverse()), SAME),
@@ -113,12 +109,7 @@ ROWS = (
         SAME,
         (copied(FLANNEL, "sites/pod-network/other.yaml"),),
     ),
-    _row(
-        "manifests in another order, registered directly",
-        _rotated,
-        SAME,
-        DIRECT,
-    ),
+    _row("manifests in another order, registered directly", _rotated, SAME, DIRECT),
     _row(
         "a comment in manifests, registered directly",
         manifest("kind: DaemonSet\n", "kind: DaemonSet  # on every node\n"),
@@ -208,8 +199,6 @@ ROWS = (
         ),
     ),
     _row(
-        "manifests that no site names",
-        copied(FLANNEL, "sites/pod-network/unused.yaml"),
-        NO_OBJECT,
+        "manifests that no site names", copied(FLANNEL, "sites/pod-network/unused.yaml"), NO_OBJECT
     ),
 )

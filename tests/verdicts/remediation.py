@@ -32,15 +32,7 @@ from tests.verdicts.healing import (
     repaired,
     setting,
 )
-from tests.verdicts.row import (
-    CONTROL,
-    KCP_ROLLS,
-    SAME,
-    Expected,
-    Row,
-    Verdict,
-    restarted,
-)
+from tests.verdicts.row import CONTROL, KCP_ROLLS, SAME, Expected, Row, Verdict, restarted
 
 _BUDGET = f"{NOC}/nodeoperation_controller.go, doesViolateNDB: asked before an operation begins"
 _TURNS = (
@@ -237,11 +229,4 @@ _NOTHING = (
     _same("memory in another unit", controller("memory: 524288Ki"),
           source="apimachinery 0.34.3, resource.Quantity: stored in its canonical form"),
 )  # fmt: skip
-ROWS = (
-    *_HEALERS,
-    *_REBOOTS,
-    *_CONTROLLER,
-    *_MEDIK8S_ROWS,
-    *_TAINTS,
-    *_NOTHING,
-)
+ROWS = (*_HEALERS, *_REBOOTS, *_CONTROLLER, *_MEDIK8S_ROWS, *_TAINTS, *_NOTHING)

@@ -166,10 +166,7 @@ _SPARES = (
     ),
     _spare(
         "a host more, and one more spare",
-        together(
-            at_tsukuba("mncore2", "b"),
-            site("tsukuba-1", "spares: 1", "spares: 2"),
-        ),
+        together(at_tsukuba("mncore2", "b"), site("tsukuba-1", "spares: 1", "spares: 2")),
         Expected(
             actions={"BareMetalHost/tsukuba-1-b-250": Action.ADDED}, counts={Impact.ADD: None}
         ),

@@ -69,10 +69,7 @@ ROWS = (
     Row(
         "another name for a site",
         (*_like_lab("lab-2", ("lab-1", "lab-2")), gone(*_FILES)),
-        {
-            "lab-1": _LEFT,
-            "lab-2": Expected({"lab": Verdict(Impact.UNKNOWN, 3)}, state=State.ADDED),
-        },
+        {"lab-1": _LEFT, "lab-2": Expected({"lab": Verdict(Impact.UNKNOWN, 3)}, state=State.ADDED)},
         f"namespace, cluster and stack have the name; {_GONE}; until the hosts of the former "
         "are deleted both sites' objects command the same BMCs",
     ),
@@ -139,10 +136,7 @@ ROWS = (
     ),
     Row(
         "spares and an image at once: one machine goes, the others are re-imaged",
-        (
-            site("tsukuba-1", "spares: 1", "spares: 2"),
-            _LABEL,
-        ),
+        (site("tsukuba-1", "spares: 1", "spares: 2"), _LABEL),
         {
             "tsukuba-1": Expected(
                 {"mncore2": removed(40, 1)},

@@ -103,11 +103,7 @@ ROWS = (
     Row(
         "the image of kube-vip",
         (_KUBE_VIP,),
-        {
-            "tokyo-1": Expected(CONTROL),
-            "tsukuba-1": Expected(CONTROL),
-            "lab-1": Expected(LAB),
-        },
+        {"tokyo-1": Expected(CONTROL), "tsukuba-1": Expected(CONTROL), "lab-1": Expected(LAB)},
         f"{KCP_ROLLS}: the static pod is one of its files",
     ),
     Row(

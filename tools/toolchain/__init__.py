@@ -6,9 +6,8 @@ which Pulumi is tried. What is done with the executables belongs to the callers.
 """
 
 from tools.toolchain.cache import cache_directory
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, Fault, ToolchainError
 from tools.toolchain.environment import environment
-from tools.toolchain.errors import Fault, ToolchainError
 from tools.toolchain.installed import Origin, Tool, Tools
 from tools.toolchain.parts import GROUPS, Part, parts
 from tools.toolchain.provide import ensure, locate

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import (
     MOST_BYTES,
     UnavailableError,
@@ -27,7 +27,6 @@ from tools.toolchain.download import (
     megabytes,
     silent_hosts,
 )
-from tools.toolchain.errors import ToolchainError
 from tools.toolchain.installed import Origin, Tool, probe
 from tools.toolchain.parts import Part, parts, table
 from tools.toolchain.version import Version
@@ -199,8 +198,7 @@ def _unpack(packed: Path, archive: Archive, folder: Path) -> None:
 
 
 def _why_unfit(archive: Archive, part: Part, folder: Path) -> str:
-    """The reason why the archive's ``part`` cannot be used; empty if it can, and then its version
-    is noted."""
+    """Why the archive's ``part`` cannot be used; empty if it can, and its version is noted."""
     path = folder / part.name
     for file in archive.members[part.name]:
         beside = folder / PurePosixPath(file).name

@@ -13,9 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from tools.toolchain.cache import place
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import is_offline
-from tools.toolchain.errors import ToolchainError
 from tools.toolchain.parts import Copy, Part, sources
 
 GO_WANTED = (1, 26)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.console import ToolchainError
 
 
 def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
@@ -69,8 +69,7 @@ def filling(target: Path) -> Iterator[Path]:
 
 
 def place(source: Path, target: Path) -> None:
-    """Put an executable at another path too: a hard link where the disk allows it, as they are
-    large."""
+    """Put an executable at another path too: as a hard link if possible, as they are large."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         target.hardlink_to(source)

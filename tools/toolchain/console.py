@@ -1,4 +1,4 @@
-"""Progress for a person: a line that ticks on a terminal, a line now and then in a log."""
+"""Faults and progress for a person: a line that ticks on a terminal, one now and then in a log."""
 
 import sys
 import time
@@ -37,3 +37,22 @@ class Console:
         start = f"\r{' ' * self._width}\r" if self._width else ""
         self._stream.write(start + text)
         self._width = len(text) if self._live else 0
+
+
+class Fault(Exception):
+    """Something that is wrong and what to do about it, with the last lines of an output."""
+
+    def __init__(self, message: str, fix: str, details: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.fix = fix
+        self.details = details
+
+    def __str__(self) -> str:
+        lines = [self.message]
+        lines += [f"  | {line}" for line in self.details.splitlines()]
+        return "\n".join([*lines, f"  what to do: {self.fix}"])
+
+
+class ToolchainError(Fault):
+    """A fault of the toolchain; ``details`` are lines of a failed tool's output."""

@@ -8,17 +8,12 @@ from pathlib import Path
 from urllib.parse import quote
 
 from tools.toolchain.cache import cache_directory, filling, hold_lock, place, writing
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.console import ToolchainError
 from tools.toolchain.installed import HOST, HOST_SCRIPT, PLUGIN, Tools, host_script
 from tools.toolchain.parts import parts
 
 # What would send the trial to somebody's real backend, or unlock it with their secrets.
-_FOREIGN = (
-    "PULUMI_ACCESS_TOKEN",
-    "PULUMI_API",
-    "PULUMI_CONFIG_PASSPHRASE_FILE",
-    "PULUMI_STACK",
-)
+_FOREIGN = ("PULUMI_ACCESS_TOKEN", "PULUMI_API", "PULUMI_CONFIG_PASSPHRASE_FILE", "PULUMI_STACK")
 # Pulumi writes a debug log of every property of every run into the folder ``logs`` of its home:
 # two fifths of the CLI's time in a preview, and a copy of everything where nobody looks for it.
 _NO_LOGS = "This file stands where Pulumi would make a folder for its automatic debug logs.\n"

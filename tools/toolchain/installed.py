@@ -1,16 +1,27 @@
-"""Looks for fitting tools that are on the machine already; changes nothing."""
+"""Looks for fitting tools that are on the machine already; changes nothing there.
 
+Some executables cannot be built here: their projects publish neither a Go module that builds them
+nor a release. Pinned by their SHA-256, they are looked for in the cache, and else under ``bin`` of
+$FORESITE_UPSTREAM, plain or packed by xz; what is found there is verified and kept in the cache, so
+that every checkout of this machine has it.
+"""
+
+import hashlib
+import lzma
 import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
-from typing import TypeAlias
+from typing import IO, Any, TypeAlias
 
-from tools.toolchain.parts import Part
+from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
+from tools.toolchain.console import ToolchainError
+from tools.toolchain.parts import TOOLS, Part, table
 from tools.toolchain.version import Version
 
 HOST = "pulumi-language-python"
@@ -114,3 +125,117 @@ def _plugin(part: Part, env: Mapping[str, str]) -> Tool | None:
         if found := shutil.which(PLUGIN, path=str(folder)):
             return Tool(part.name, part.version, Path(found).absolute(), Origin.INSTALLED)
     return None
+
+
+_CHUNK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """One such executable: what it is built from, and the digest that it must have."""
+
+    name: str
+    version: Version
+    group: str
+    sha256: str
+    platform: str
+    source: str
+    commit: str
+
+    @property
+    def key(self) -> str:
+        """The folder of the cache that it is kept in."""
+        return f"{self.name}-{self.version}-{self.platform}-{self.sha256[:12]}"
+
+
+@cache
+def given_executables() -> Mapping[str, Given]:
+    """Every given executable by its name, from tools/versions.toml: the rows with a digest."""
+    rows = table().items()
+    return {name: _read_row(name, row, row["group"]) for name, row in rows if "sha256" in row}
+
+
+@cache
+def stand_ins() -> Mapping[str, Given]:
+    """Executables that are taken in place of a build where they are at hand, by the part's name."""
+    rows = table().items()
+    return {
+        name: _read_row(name, row["given"], row["group"]) for name, row in rows if "given" in row
+    }
+
+
+def _read_row(name: str, row: Mapping[str, Any], group: str) -> Given:
+    texts = (row[key] for key in ("sha256", "platform", "source", "commit"))
+    return Given(name, Version.parse(row["version"]), group, *texts)
+
+
+def executables_of(groups: Iterable[str]) -> tuple[Given, ...]:
+    """The given executables of ``groups``, in the table's order."""
+    wanted = set(groups)
+    return tuple(each for each in given_executables().values() if each.group in wanted)
+
+
+def find(name: str) -> Tool:
+    """The given executable ``name``. Raises ToolchainError where it is not at hand."""
+    wanted = given_executables()[name]
+    tool = obtain(wanted)
+    if tool is None:
+        raise ToolchainError(f"{name} {wanted.version} is not at hand", how_to_get(wanted))
+    return tool
+
+
+def obtain(wanted: Given, environ: Mapping[str, str] | None = None) -> Tool | None:
+    """``wanted`` as a tool that can be run, or None where this machine has none.
+
+    Raises ToolchainError where a file of its name is another one than what is pinned.
+    """
+    if wanted.platform != platform_tag():
+        return None
+    folder = cache_directory(environ) / "parts" / wanted.key
+    tool = Tool(wanted.name, wanted.version, folder / wanted.name, Origin.GIVEN)
+    if tool.path.exists():
+        return tool
+    there = (_upstream(environ) / "bin" / f"{wanted.name}{end}" for end in (".xz", ""))
+    found = next(filter(Path.is_file, there), None)
+    if found is None:
+        return None
+    with hold_lock(wanted.name, cache_directory(environ), lambda: None):
+        if not tool.path.exists():
+            with filling(folder) as draft, writing(draft):
+                _unpack(found, draft / wanted.name, wanted)
+    return tool
+
+
+def how_to_get(wanted: Given) -> str:
+    """The advice where ``wanted`` is not at hand."""
+    return (
+        f"build it from {wanted.source} at {wanted.commit} (docs/toolchain.md), and let"
+        f" FORESITE_UPSTREAM name the folder that has it as bin/{wanted.name}"
+        f" or bin/{wanted.name}.xz; it is {wanted.platform}, sha256 {wanted.sha256}"
+    )
+
+
+def _upstream(environ: Mapping[str, str] | None) -> Path:
+    """$FORESITE_UPSTREAM, else the folder beside the checkout."""
+    env = os.environ if environ is None else environ
+    own = env.get("FORESITE_UPSTREAM")
+    return Path(own) if own else TOOLS.parent.parent / "shared" / "upstream"
+
+
+def _unpack(found: Path, target: Path, wanted: Given) -> None:
+    """Write the executable that ``found`` holds, and refuse another one than what is pinned."""
+    try:
+        with _open(found) as packed, target.open("wb") as out:
+            shutil.copyfileobj(packed, out, _CHUNK_BYTES)
+    except (lzma.LZMAError, EOFError) as error:
+        raise ToolchainError(f"{found} cannot be unpacked: {error}", how_to_get(wanted)) from error
+    with target.open("rb") as file:
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != wanted.sha256:
+        message = f"{found} is not the pinned {wanted.name} {wanted.version} but {digest}"
+        raise ToolchainError(message, how_to_get(wanted))
+    target.chmod(0o755)
+
+
+def _open(found: Path) -> IO[bytes]:
+    return lzma.open(found) if found.suffix == ".xz" else found.open("rb")

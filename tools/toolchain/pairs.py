@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-from tools.toolchain.errors import ToolchainError
+from tools.toolchain.console import ToolchainError
 from tools.toolchain.installed import Tool
 from tools.toolchain.parts import Part
 from tools.toolchain.version import Fits, Version

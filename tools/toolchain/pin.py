@@ -11,9 +11,8 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 
 from tools.toolchain.archives import Archive, archives
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import UnavailableError, host_of, is_offline, silent_hosts, text_of
-from tools.toolchain.errors import ToolchainError
 from tools.toolchain.parts import VERSIONS
 
 _HEX = r"([0-9a-f]{128}|[0-9a-f]{64})"
@@ -45,8 +44,7 @@ def pin(console: Console, path: Path = VERSIONS) -> bool:
 def _compare(
     archive: Archive, platform: str, path: Path, read: Callable[[str], str]
 ) -> tuple[bool, str]:
-    """The result of a comparison: whether the pinned digest is the published one now, and what to
-    say."""
+    """Whether the pinned digest is the published one now, and what to say."""
     pinned, url = archive.digests[platform], archive.list_url(platform)
     try:
         found = published_digest(read(url), PurePosixPath(archive.url(platform)).name)

@@ -1,7 +1,7 @@
 """Makes the parts available: installed ones where they fit, else what the cache has, else the
 publisher's archive, else a build.
 
-Given executables (given.py) cannot be built: ``ensure`` takes those that are at hand. One that
+Given executables (installed.py) cannot be built: ``ensure`` takes those that are at hand. One that
 stands in for a part is kept as a build of it is, with the files that belong beside it.
 """
 
@@ -13,11 +13,20 @@ from pathlib import Path
 from tools.toolchain.archives import find_downloaded, take_archives
 from tools.toolchain.build import build, check_space
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
-from tools.toolchain.console import Console
+from tools.toolchain.console import Console, ToolchainError
 from tools.toolchain.download import is_offline
-from tools.toolchain.errors import ToolchainError
-from tools.toolchain.given import executables_of, find, how_to_get, obtain, stand_ins
-from tools.toolchain.installed import HOST, Origin, Tool, Tools, find_installed
+from tools.toolchain.installed import (
+    HOST,
+    Origin,
+    Tool,
+    Tools,
+    executables_of,
+    find,
+    find_installed,
+    how_to_get,
+    obtain,
+    stand_ins,
+)
 from tools.toolchain.pairs import check_pairs
 from tools.toolchain.parts import Part, cache_key, in_groups
 

@@ -3,7 +3,8 @@ versions."""
 
 from collections.abc import Iterator
 
-from components.effects.rules import Judge, Rule, path
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.rules import Judge, Rule, find_whole, path
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -21,6 +22,7 @@ from components.machines.effects.anykind import (
     stated,
 )
 from components.machines.effects.concerned import either, members
+from components.making.manifest import Target
 from components.making.told import Told
 
 TOLD = Told(__file__)
@@ -42,11 +44,16 @@ def _endpoint(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
 
 
 def _holding(what: str, source: str, impact: Impact = Impact.REMOVE) -> Judge:
-    """A judge of objects that hold the whole site; ``impact`` is what their going means."""
+    """A judge of objects that hold the whole site; ``impact`` is what their going means. One of the
+    site's own cluster, such as the host agent's namespace, holds no host."""
+    usual = find_whole(KUBERNETES, "Namespace")
 
     def judge(
         site: SiteChange, change: ObjectChange, _field: FieldChange | None
     ) -> Iterator[Effect]:
+        if usual and change.one.target is Target.SITE:
+            yield from usual.judge(site, change, None)
+            return
         if change.before is None:
             why = "no host is affected: machines are made for the control plane and the pools"
             yield Effect(Impact.NONE, change.name, (), why, source, action=Action.ADDED)

@@ -30,6 +30,7 @@ from components.machines.effects.scale import DELETE_MACHINE, replica_change, st
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, parse_version
 from components.making.told import Told
+from schemas.kubernetes.tables import read_table
 
 TOLD = Told(__file__)
 KIND = kinds.CONTROL_PLANE
@@ -40,17 +41,8 @@ _SCALE = f"{_CONTROLLER}/scale.go"
 _EXPIRY = "Cluster API v1.13.6, util/collections/machine_filters.go, ShouldRolloutBefore"
 _REFERENCE = path("spec.machineTemplate.spec.infrastructureRef")
 _CONFIG = path("spec.kubeadmConfigSpec")
-_CHOSEN = (
-    f"one at a time: first those marked with {DELETE_MACHINE}, then the oldest in the zone that "
-    "has most"
-)
-_MUTABLE = {
-    "": "bootCommands preKubeadmCommands postKubeadmCommands files users ntp verbosity ignition "
-    "diskSetup format mounts",
-    "clusterConfiguration": "etcd imageRepository featureGates apiServer controllerManager "
-    "scheduler certificateValidityPeriodDays encryptionAlgorithm",
-    "joinConfiguration": "nodeRegistration patches skipPhases caCertPath controlPlane timeouts",
-}
+_CHOSEN = TOLD.say("chosen", mark=DELETE_MACHINE)
+_MUTABLE: dict[str, str] = read_table(__file__)["mutable"]
 """Fields of the KubeadmConfigSpec that may change and that every machine is compared by."""
 _FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens localAPIEndpoint"
 """Those of the initConfiguration that may change: only the machine that ran ``kubeadm init`` is

@@ -29,10 +29,7 @@ _TEMPLATE = path("spec.remediation.templateRef")
 _STARTUP = path("spec.checks.nodeStartupTimeoutSeconds")
 DEFAULT_STARTUP_SECONDS = 600
 """Seconds that the webhook writes if the object sets none."""
-_ROLLING = {
-    workers.KIND: workers.ROLLING_FIELDS,
-    controlplane.KIND: controlplane.ROLLING_FIELDS,
-}
+_ROLLING = {each.KIND: each.ROLLING_FIELDS for each in (workers, controlplane)}
 _LATER = "applies to machines that fail from now on; nothing happens to a healthy one"
 
 

@@ -27,7 +27,8 @@ def _applied(judge: Judge, site: SiteChange, change: ObjectChange, field: Field)
         if settings is None or each.impact is not Impact.POD_RESTART:
             yield each
             continue
-        impact, why = Impact.IN_PLACE, TOLD.say("applied", words="; ".join(_words(settings)))
+        words = _words(settings) or [TOLD.say("nothing")]
+        impact, why = Impact.IN_PLACE, TOLD.say("applied", words="; ".join(words))
         if _fewer_pods(settings):
             impact, why = Impact.UNKNOWN, f"{why}; {TOLD.say('fewer')}"
         yield each._replace(impact=impact, why=why, source=_SOURCE)
@@ -40,16 +41,23 @@ def _settings(site: SiteChange, change: ObjectChange) -> ObjectChange | None:
     return found if found and found.before and found.after else None
 
 
-def _words(settings: ObjectChange) -> dict[str, None]:
-    """What the settings that differ do, each said once."""
-    found: dict[str, None] = {}
-    for field in settings.fields:
-        key = str(field.path[1]) if field.path[0] == "data" and len(field.path) > 1 else ""
-        part = "time_servers" if key == TIME_SERVERS else key.rpartition("-")[0]
-        if part in set(InPlace):
-            found[TOLD.say(part)] = None
-        elif key.endswith(".sh"):
-            found[TOLD.say("program")] = None
+def _words(settings: ObjectChange) -> list[str]:
+    """What the settings that differ do, each said once, as apply.sh finds them: by the content of a
+    file on the host, whatever number it has here."""
+    before, after = (_parts(each) for each in (settings.before, settings.after))
+    every = dict.fromkeys((*before, *after))
+    return [TOLD.say(part) for part in every if before.get(part) != after.get(part)]
+
+
+def _parts(settings: Manifest | None) -> dict[str, dict[str, str]]:
+    """The files of a host by the part that they belong to, and the agent's scripts."""
+    data: Json = settings.body["data"] if settings else {}
+    found: dict[str, dict[str, str]] = {"program": {k: data[k] for k in data if k[-3:] == ".sh"}}
+    for line in data.get("index", "").splitlines():
+        part, key, path = line.split()
+        found.setdefault(part, {})[path] = data[key]
+    if TIME_SERVERS in data:
+        found[InPlace.TIME_SERVERS] = {TIME_SERVERS: data[TIME_SERVERS]}
     return found
 
 
@@ -59,8 +67,7 @@ def _fewer_pods(settings: ObjectChange) -> bool:
 
 
 def _most_pods(settings: Manifest | None) -> int | None:
-    data: Json = settings.body["data"] if settings else {}
-    text = next((each for key, each in data.items() if key.startswith(InPlace.KUBELET)), "")
+    (text,) = _parts(settings).get(InPlace.KUBELET, {"": ""}).values()
     return (yaml.safe_load(text) or {}).get("maxPods")
 
 

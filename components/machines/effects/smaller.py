@@ -17,6 +17,8 @@ from components.machines.certificates import TRUST
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.machines.registries import FOLDER
+from components.making.told import Told
+from schemas.kubernetes.tables import read_table
 
 DRAIN_SECONDS = 3600
 """The drain_timeout_seconds of a pool that does not write it."""
@@ -27,20 +29,14 @@ _COMMANDS = {
     "systemctl restart containerd",
     *(command for _, _, command in TRUST.values()),
 }
-_CERTIFICATE = (
-    f"write the certificate there, run {' or '.join(c for _, _, c in TRUST.values())}, and restart "
-    "containerd, which restarts no pod"
-)
+TOLD = Told(__file__)
+_CERTIFICATE = TOLD.say("certificates", commands=" or ".join(c for _, _, c in TRUST.values()))
 _FILES = {
-    f"{FOLDER}/": "write the same hosts.toml there: containerd reads it at the next pull",
-    proxy.FOLDER: "write the same drop-in there, then systemctl daemon-reload, and restart "
-    "containerd, which restarts no pod",
+    f"{FOLDER}/": TOLD.say("registries"),
+    proxy.FOLDER: TOLD.say("proxy"),
     **dict.fromkeys((folder for folder, _, _ in TRUST.values()), _CERTIFICATE),
 }
-_SECTIONS = {
-    "ntp": "name the servers in chrony or systemd-timesyncd there",
-    "users": "change the user and its authorized_keys there",
-}
+_SECTIONS: dict[str, str] = read_table(__file__)["sections"]
 
 
 def smaller_way(site: SiteChange, group: Group, made: ObjectChange | None) -> str:
@@ -53,11 +49,8 @@ def smaller_way(site: SiteChange, group: Group, made: ObjectChange | None) -> st
     how = "; ".join(way for way in ways if way)
     if None in ways or not how:
         return ""
-    return (
-        f"write rollout: {_settings(group)} for pool {group.pool} in this change, in place of the "
-        "rollout that it has, and leave it so: none of its machines is replaced, and hosts that "
-        f"are installed later get it; on running hosts, {how}{_others(site)}"
-    )
+    mine = {"settings": _settings(group), "pool": group.pool}
+    return TOLD.say("way", how=how, others=_others(site), **mine)
 
 
 def _settings(group: Group) -> str:

@@ -56,10 +56,7 @@ _ROLLING = f"{_CONTROLLERS}/machinedeployment/machinedeployment_rollout_rollingu
 _ORDER = f"{_CONTROLLERS}/machineset/machineset_deletion_order.go"
 _SETS = f"{_CONTROLLERS}/machineset/machineset_controller.go"
 _WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
-_CHOSEN = (
-    f"all at once, whatever max_unavailable says: first those marked with {DELETE_MACHINE}, then "
-    "failed ones, then by the Machine's name"
-)
+_CHOSEN = TOLD.say("chosen", mark=DELETE_MACHINE)
 ROLLING_FIELDS = tuple(
     path(f"spec.template.spec.{field}")
     for field in ("version", "failureDomain", "bootstrap", "infrastructureRef")

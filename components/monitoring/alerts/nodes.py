@@ -35,8 +35,10 @@ TOLD = Told(__file__)
 def rules(site: Site) -> list[Json | Alert]:
     """Recording rules and alerts on nodes."""
     pools = [pool for pool in site.file.pools if site.hosts_of(pool)]
+    running = TOLD.at(site).say("running")
     return [
-        record("node_uptime:seconds", _uptime(site)),
+        # Since the last start of the kernel.
+        record("node_uptime:seconds", f"max by (node) ({join_node(site, running)})"),
         _loop(site),
         *(_stays_out(site, pool) for pool in pools),
         *(rule for pool in pools for rule in _of_pool(site, pool)),
@@ -54,11 +56,6 @@ def join_node(site: Site, query: str) -> str:
     return (
         f"{address} * on (internal_ip) group_left (node) ({owner}) or {name} and on (node) {NODES}"
     )
-
-
-def _uptime(site: Site) -> str:
-    """Since the last start of the kernel."""
-    return f"max by (node) ({join_node(site, TOLD.at(site).say('running'))})"
 
 
 def _loop(site: Site) -> Alert:

@@ -30,9 +30,7 @@ def rules(site: Site, scrapes: Sequence[Scrape]) -> list[Alert]:
         *(_absent("ExporterGone", _answers(job(site, each)), each) for each in BY_UP),
         *(
             _absent(
-                "ExporterGone",
-                recent(each.always) if each.always else _answers(each.job),
-                each.job,
+                "ExporterGone", recent(each.always) if each.always else _answers(each.job), each.job
             )
             for each in asked
         ),

@@ -9,8 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.making.manifest import Json
-from components.making.template import documents, fill
+from components.making.manifest import Json, documents, fill
 from components.making.watch import Board, Choice, Panel
 
 SOURCE = {"type": "prometheus", "uid": "${datasource}"}

@@ -30,11 +30,7 @@ def staying(site: SiteChange, pool: str) -> tuple[str, ...]:
 
 
 def on_hosts(
-    site: SiteChange,
-    change: ObjectChange,
-    field: Field,
-    impact: Impact,
-    words: tuple[str, str],
+    site: SiteChange, change: ObjectChange, field: Field, impact: Impact, words: tuple[str, str]
 ) -> Effect:
     """An effect on the hosts of the object's pool, spares aside; ``words`` are why and source.
 

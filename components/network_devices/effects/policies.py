@@ -68,16 +68,10 @@ def _by(side: Side) -> SriovBy:
     return settings(side).sriov_by
 
 
-def _has_webhook(site: SiteChange) -> bool:
-    """True if the operator's webhook judges policies, before the change and after it."""
-    return all(settings(side).operator_webhooks for side in site.sides)
-
-
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
-    """The reason why the webhook refuses a policy that takes interfaces; empty where it does
-    not."""
+    """Why the webhook refuses a policy that takes interfaces; empty where it does not."""
     pool = pool_name(change)
-    if not _has_webhook(site):
+    if not all(settings(side).operator_webhooks for side in site.sides):
         return ""
     if not staying(site, pool):
         return SAID.say("nobody_joined")
@@ -116,8 +110,7 @@ def _redivision(site: SiteChange, what: str, otherwise: str) -> Verdict:
 
 
 def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
-    """The effect on interfaces that a policy no longer divides; those of another policy are judged
-    there."""
+    """The effect on interfaces that no policy divides any more; of others it is judged there."""
     pool = pool_name(change)
     after = sriov_interfaces(site.after, pool)
     gone = [name for name in interfaces if name not in after]
@@ -129,10 +122,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
 
 
 def _effects(
-    site: SiteChange,
-    change: ObjectChange,
-    field: Field,
-    verdicts: Iterable[Verdict],
+    site: SiteChange, change: ObjectChange, field: Field, verdicts: Iterable[Verdict]
 ) -> Effects:
     for each in verdicts:
         yield on_hosts(site, change, field, each.impact, (each.why, each.source))

@@ -46,8 +46,7 @@ def describe_hosts(site: SiteChange, field: FieldChange, routes: str) -> tuple[s
 
 
 def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[str, str] | None:
-    """The effect of a host's addition or removal, and its source; None where the keys say it
-    all."""
+    """What a host's addition or removal does, and its source; None where the keys say it all."""
     if site.before is None or site.after is None:
         return None
     old, new = (_host(each, name) for each in (site.before, site.after))

@@ -78,11 +78,7 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 _SERVICE = resources.TABLE.kind("Service")
 SERVICES = _SERVICE._replace(
     gone=removal,
-    fields=(
-        *_SERVICE.fields,
-        ("spec.ports", ports),
-        ("spec.trafficDistribution", distribution),
-    ),
+    fields=(*_SERVICE.fields, ("spec.ports", ports), ("spec.trafficDistribution", distribution)),
     replaced=replacement,
 )
 (BUDGETS,) = TABLE.kinds

@@ -104,8 +104,7 @@ def _file_hosts(documents: list[Json]) -> Iterator[tuple[str, str]]:
 
 
 def _dns_hosts(side: Side) -> tuple[tuple[str, str], ...]:
-    """The hosts that DNS reports: the key is the address and port of a server, which is its
-    node's."""
+    """The hosts that DNS reports: the key is a server's address, its node's, and port."""
     cache = cache_of(side)
     port = cache.server.port if cache else 0
     return tuple(sorted((f"{host.ip}:{port}", host.name) for host in hosts_of(side)))

@@ -7,7 +7,7 @@ medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from components.effects.nodestate import NodeState
+from components.effects.fleet import NodeState
 from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, SiteChange
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
@@ -94,8 +94,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
 
 
 def removes_cluster(site: SiteChange) -> bool:
-    """True if all objects of the site's own cluster are deleted, as nobody names that cluster
-    now."""
+    """True if all objects of the site's own cluster are deleted: nobody names that cluster now."""
     contexts = [each.fleet.context for each in (site.before, site.after) if each]
     return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None
 

@@ -47,8 +47,7 @@ _SAID = Told(__file__).table("words")
 def add_restart_notes(
     judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
-    """``judge`` for the detector's DaemonSets, with the effect of their restart or end on
-    repairs."""
+    """``judge`` for the detector's DaemonSets, with what their restart or end does to repairs."""
     goes = change.after is None
     for each in judge(site, change, field):
         if each.impact is not Impact.POD_RESTART or change.before is None:

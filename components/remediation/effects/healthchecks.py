@@ -103,11 +103,7 @@ def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 
 def _more(
-    site: SiteChange,
-    change: ObjectChange,
-    field: Field,
-    because: str,
-    bounded: bool = False,
+    site: SiteChange, change: ObjectChange, field: Field, because: str, bounded: bool = False
 ) -> Iterator[Effect]:
     """``bounded``: that so many are unhealthy at once is what changes."""
     cases = _cases(site, change.one)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from components.effects.applying import effect, former, not_known, rules
 from components.effects.bodies import items, mapping
-from components.effects.nodestate import NodeState
+from components.effects.fleet import NodeState
 from components.effects.table import read_table
 from components.effects.vocabulary import (
     Effect,

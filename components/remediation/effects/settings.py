@@ -3,6 +3,7 @@
 Sources: components/remediation/turns.py and node_repair/slots.py: they are read in each round.
 """
 
+import json
 from collections.abc import Iterator
 
 from components.effects.applying import effect, not_known
@@ -11,7 +12,7 @@ from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, 
 from components.remediation.effects.cases import Case, Found, cases_of, effects, fault_bound
 from components.remediation.effects.repairs import begin_repairs, once_more, unheld
 from components.remediation.names import remediated_pools, settings_of
-from components.remediation.turns import CONFIG_MAP, configuration
+from components.remediation.turns import CONFIG, CONFIG_MAP, configuration
 from components.source import site_of
 from schemas.facts.site import Site
 
@@ -36,6 +37,10 @@ def _lines(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The effect of another line, once for all of them."""
     if site.before is None or site.after is None or field != change.fields[0]:
         return
+    if field.path == ("data", CONFIG) and _read(field.before) == _read(field.after):
+        # Pools follow the order of their hardware (components/site.py).
+        yield effect(change, field, Impact.NONE, "the same settings in another order", LINES)
+        return
     if configuration(site_of(site.before)) == configuration(site_of(site.after)):
         why = "lines differ that no setting explains: which nodes it has drained is not known"
         yield from not_known(why, LINES)(site, change, field)
@@ -55,6 +60,14 @@ def _lines(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
             yield from effects(change, field, case, found)
             if again := _again(site_of(site.before), site_of(site.after)):
                 yield from effects(change, field, case, once_more(site, case, again))
+
+
+def _read(text: object) -> object:
+    """What the program reads; the text itself where it is no JSON."""
+    try:
+        return json.loads(str(text))
+    except ValueError:
+        return text
 
 
 def _again(before: Site, after: Site) -> str:

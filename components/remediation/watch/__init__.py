@@ -9,10 +9,10 @@ from components.making.faults import DETECTOR
 from components.making.manifest import Json
 from components.making.watch import Group, Watched, program
 from components.remediation import controller, detector
-from components.remediation.devicetaints import NAME as DEVICE_TAINTS
 from components.remediation.names import CONTROLLER, TURNS
 from components.remediation.program import METRICS_PORT
-from components.remediation.watch import alerts, dashboard
+from components.remediation.program import NAME as DEVICE_TAINTS
+from components.remediation.watch import alerts
 from schemas.facts.site import Site
 from schemas.model.vocabulary import RemediatorKind
 
@@ -37,7 +37,7 @@ def watch(site: Site) -> Watched:
     if any(site.taints_devices(pool) for pool in site.file.pools):
         scrapes.append(program(DEVICE_TAINTS, remediation.namespace, METRICS_PORT))
     resources = custom_resources() if operated else []
-    return Watched(scrapes, [group], [dashboard.board(site, operated=operated)], resources)
+    return Watched(scrapes, [group], [alerts.board(site, operated=operated)], resources)
 
 
 @cache

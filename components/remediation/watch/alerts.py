@@ -1,4 +1,5 @@
-"""Faults of nodes and their repairs: what nobody repairs, what did not help, what takes too long.
+"""Faults of nodes and their repairs, as alerts and a dashboard: what nobody repairs, what did not
+help, what takes too long.
 
 A node under repair by Node Operation Controller has its taint; what Foresite's own taints mean is
 in components/making/faults.py.
@@ -11,9 +12,9 @@ from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, 
 from components.making.manifest import Json
 from components.making.promql import FAULTS, NODES, REPAIRED, minutes, one_of, state
 from components.making.told import Told
-from components.making.watch import Alert, record
-from components.remediation.devicetaints import NAME as DEVICE_TAINTS
+from components.making.watch import Alert, Board, record
 from components.remediation.names import CONTROLLER, TURNS
+from components.remediation.program import NAME as DEVICE_TAINTS
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
 from schemas.model.remediation import ALWAYS_REPAIRED, Remediation
@@ -143,3 +144,14 @@ def _persists(remediation: Remediation, limits: Thresholds, kinds: set[Remediato
     it, and its own; the budget lets one or more go at a time."""
     turns = 2 if RemediatorKind.NODE_OPERATION_CONTROLLER in kinds else 1
     return turns * limits.repair_minutes + ceil(remediation.medik8s.unhealthy_seconds / 60)
+
+
+def board(site: Site, *, operated: bool) -> Board:
+    """The dashboard of faults and repairs; ``operated``: Node Operation Controller runs."""
+    faults = (fault for pool in site.file.pools for fault in site.faults(pool))
+    types = one_of(dict.fromkeys(CONDITIONS[fault] for fault in faults))
+    values = {"types": types, "taints": f"{FAULTY_TAINT}|{QUARANTINED_TAINT}"}
+    names = ["faults", *(["operations"] if operated else []), "events"]
+    names += ["history", "controller"] if operated else []
+    told = TOLD.at(site)
+    return told.board([panel for name in names for panel in told.panels(name, **values)])

@@ -12,7 +12,7 @@ from components.schedulers.names import (
     run_here,
     selector_labels,
 )
-from components.schedulers.watch import alerts, dashboard, queueboard, queues
+from components.schedulers.watch import alerts, queues
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
 
@@ -26,7 +26,7 @@ def watch(site: Site) -> Watched:
         Group("queues", queues.rules(site, monitoring.thresholds), place=3),
         Group("schedulers", alerts.rules(site), place=4),
     )
-    return Watched(scrapes(site), groups, (queueboard.board(site), dashboard.board(site)))
+    return Watched(scrapes(site), groups, (queues.board(site), alerts.board(site)))
 
 
 def scrapes(site: Site) -> list[Scrape]:

@@ -1,4 +1,5 @@
-"""The kube-schedulers that Foresite runs: whether one leads, places pods, and stays up.
+"""The kube-schedulers that Foresite runs, as alerts and a dashboard: whether one leads, places pods
+and stays up, and how fast the API server answers them.
 
 The gang plugin ends its process on purpose when it finds itself stuck, and a scheduler that hangs
 may still hold its lease: so what is asked in the end is whether pods are placed. The canary sees to
@@ -11,10 +12,11 @@ metrics/prometheus/clientgo/leaderelection/metrics.go; pfnet/scheduler-plugins f
 from collections.abc import Iterator
 
 from components.making.told import Told
-from components.making.watch import Alert
-from components.schedulers.names import SCHEDULER, run_here
+from components.making.watch import Alert, Board
+from components.schedulers.names import SCHEDULER, job, kinds, kube_schedulers, run_here
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, KubeScheduler
+from schemas.model.vocabulary import BackendKind
 
 TOLD = Told(__file__)
 
@@ -31,3 +33,18 @@ def _scheduler(site: Site, backend: Backend, scheduler: KubeScheduler) -> Iterat
         yield TOLD.at(site).alert("SchedulerPlacesNothing", **values)
     yield TOLD.at(site).alert("SchedulerStuck", **values)
     yield TOLD.at(site).alert("SchedulerRestarts", **values, container=SCHEDULER)
+
+
+def board(site: Site) -> Board:
+    """The dashboard of the programs that place pods."""
+    told = TOLD.at(site)
+    panels = [
+        each
+        for name in ("attempts", "latency")
+        for backend in kube_schedulers(site)
+        for each in told.panels(name, name=backend.name, job=job(backend))
+    ]
+    for kind in (BackendKind.KUEUE, BackendKind.VOLCANO):
+        if kind in kinds(site):
+            panels += told.panels(kind.value)
+    return told.board(panels + told.panels("api"))

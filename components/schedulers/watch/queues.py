@@ -1,5 +1,5 @@
-"""Jobs that wait: pods within their team's limits, gangs that nobody wakes, queues of Kueue and
-Volcano, and the end of the off-peak days.
+"""Jobs that wait, as alerts and a dashboard: pods within their team's limits, gangs that nobody
+wakes, queues of Kueue and Volcano, and the end of the off-peak days.
 
 Sources: pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (a gang that is not ready or not
 woken is held before its first attempt, and then a pod has no condition PodScheduled at all);
@@ -10,13 +10,14 @@ pkg/scheduler/plugins/gang/gang.go (unschedule_task_count).
 from collections.abc import Iterator
 
 from components.making.manifest import Json
-from components.making.promql import asks, minutes
+from components.making.promql import asks, minutes, pending
 from components.making.told import Told
-from components.making.watch import Alert
-from components.schedulers.names import kinds
+from components.making.watch import Alert, Board, Panel
+from components.schedulers.names import job, kinds, kube_schedulers
 from schemas.facts.off_peak import windows
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
+from schemas.model.scheduling import Backend
 from schemas.model.vocabulary import BackendKind
 
 WARN_DAYS = 14
@@ -54,3 +55,27 @@ def _gangs(site: Site, limits: Thresholds) -> Iterator[Alert]:
     for backend in site.scheduling.backends:
         if backend.scheduler is not None and backend.scheduler.gang is not None:
             yield TOLD.at(site).alert("GangWaits", scheduler=backend.name, **waited)
+
+
+def board(site: Site) -> Board:
+    """The dashboard of who waits, and why."""
+    told, panels = TOLD.at(site), list[Panel]()
+    if site.scheduling.teams:
+        panels += told.panels("pods", pending=pending(site))
+    for backend in kube_schedulers(site):
+        panels += _of_scheduler(backend)
+    for kind in (BackendKind.KUEUE, BackendKind.VOLCANO):
+        if kind in kinds(site):
+            panels += told.panels(kind.value)
+    return TOLD.board(panels)
+
+
+def _of_scheduler(backend: Backend) -> list[Panel]:
+    values = {"name": backend.name, "job": job(backend)}
+    found = TOLD.panels("scheduler", **values)
+    scheduler = backend.scheduler
+    if scheduler is not None and scheduler.gang is not None:
+        found += TOLD.panels("gangs", **values)
+    if scheduler is not None and scheduler.throttler is not None:
+        found += TOLD.panels("throttles", **values)
+    return found

@@ -67,8 +67,7 @@ class Examined(NamedTuple):
 
     @property
     def rebuild_count(self) -> int:
-        """Objects that are lost, or others by now, where they are too many or too dear to let go of
-        unasked."""
+        """Objects that are lost, or others by now, if too many or too dear to let go of unasked."""
         lost = [*self.found.lost, *self.strange]
         dear = any(each.protect or each.holds_data for each in lost)
         return len(lost) if dear or len(lost) > SMALL else 0

@@ -106,8 +106,7 @@ def _stays(body: Json, kinds: set[str]) -> bool:
 
 
 def _leftover_fields(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
-    """Fields of a killed run. A field that a controller owns is sent as the state has it, and
-    stays."""
+    """Fields of a killed run. One that a controller owns is sent as the state has it, and stays."""
     return tuple(
         each
         for each in leftovers(body, manifest.body)

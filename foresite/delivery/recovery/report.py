@@ -9,8 +9,7 @@ from foresite.delivery.recovery.explained import Step
 
 @dataclass
 class Report:
-    """The lines of the report, as it happens, or as JSON when all is over. ``begun``: something may
-    have been changed."""
+    """The report's lines as they come, or at last as JSON. ``begun``: something may be changed."""
 
     site: str
     form: str

@@ -41,8 +41,7 @@ class Look(NamedTuple):
 def look(
     kubectl: Kubectl | None, site: str, contexts: Mapping[Target, str], state: Mapping[Key, Stated]
 ) -> list[Look]:
-    """The objects that remain in each cluster of a site. Raises NoAnswerError where one does not
-    answer."""
+    """The objects left in each cluster of a site. Raises NoAnswerError where one is silent."""
     found = []
     for target, context in contexts.items():
         mine = [

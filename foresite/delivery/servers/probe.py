@@ -21,7 +21,7 @@ from foresite.delivery.servers.served import Kind, kinds_of, missing_kinds
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
-from schemas.model.nearest import nearest
+from schemas.model.texts import nearest
 
 _THREADS = 8
 _SHOWN = 6

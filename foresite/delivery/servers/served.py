@@ -89,8 +89,7 @@ def _lacks(kind: Kind) -> str:
 
 
 def _install(api: str, name: str) -> str:
-    """The package that brings a kind, with the project and the version that the objects are checked
-    against."""
+    """What brings a kind: its project, and the version that the objects are checked against."""
     kind = store.kinds().get(f"{api}/{name}")
     if kind is None:
         return f"the CRD of {name} in {api}"

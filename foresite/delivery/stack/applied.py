@@ -14,8 +14,8 @@ from foresite.delivery.stack.engine import Engine, Record
 from preview.states.fleet import changed_sites, differing
 from preview.states.git import GitError, changed_files, commit_of
 from preview.states.lock import FILE as LOCK
-from preview.states.lock import locked_version
-from preview.states.snapshot import at, work_tree
+from preview.states.lock import local_sources, locked_version
+from preview.states.snapshot import Snapshot, at, work_tree
 
 PROGRAM = ("Pulumi.yaml", "__main__.py", "components", "policies", "schemas", "uv.lock")
 """Paths of the program that registers the objects, besides the site's own data."""
@@ -60,8 +60,9 @@ class Commits:
 
     def uncommitted_files(self) -> list[str]:
         """Files of the work tree that decide what is applied, and are not as in HEAD."""
-        data = differing(at(self._root, self.head), work_tree(self._root))
-        return sorted({*data, *changed_files(self._root, self.head, None, PROGRAM)})
+        sides = at(self._root, self.head), work_tree(self._root)
+        program = changed_files(self._root, self.head, None, _program(*sides))
+        return sorted({*differing(*sides), *program})
 
     def standing(self, site: str, record: Record | None, under_way: str = "") -> Standing:
         """The state of a site whose stack's history ends with ``record``.
@@ -123,7 +124,7 @@ class Commits:
         if (before, after) not in self._between:
             sides = at(self._root, before), at(self._root, after)
             sites = changed_sites(*sides)
-            files = changed_files(self._root, before, after, PROGRAM)
+            files = changed_files(self._root, before, after, _program(*sides))
             files += [LOCK] if len({*map(locked_version, sides)}) > 1 else []
             program = tuple(path for path in files if not path.startswith(_CATALOGUE))
             self._between[before, after] = Touched(frozenset(sites), program)
@@ -139,6 +140,12 @@ class Commits:
     def _newer_than(self, commit: str) -> bool:
         command = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def _program(*sides: Snapshot) -> list[str]:
+    """PROGRAM, and the packages of a repository of one's own, which may have components."""
+    own = (path for side in sides if locked_version(side) for path in local_sources(side))
+    return [*PROGRAM, *sorted({path.rstrip("/") or "." for path in own})]
 
 
 def message(commit: str) -> str:

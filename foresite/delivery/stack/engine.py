@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.delivery.stack.locks import Lock, locks
-from foresite.delivery.stack.log import open_log
-from foresite.delivery.stack.temporary import private
+from foresite.delivery.stack.temporary import open_log, private
 from foresite.interruption import running
 from schemas.reading.bounded import parse_json
 
@@ -165,8 +164,7 @@ class Engine:
         )  # fmt: skip
 
     def refresh(self, urns: Iterable[str] = (), *more: str) -> subprocess.CompletedProcess[str]:
-        """Read objects of the state from their clusters, which are not changed: all of them, where
-        none is named."""
+        """Read objects of the state, all where none is named, from their unchanged clusters."""
         targets = [part for urn in urns for part in ("--target", urn)]
         return self.cautious().run(
             "refresh", "--yes", "--skip-preview", "--run-program", *more, "--non-interactive",
@@ -191,8 +189,7 @@ class Engine:
             self._note.unlink(missing_ok=True)
 
     def noted_objects(self) -> list[tuple[str, ...]]:
-        """The objects that an interrupted run was about to make: cluster, apiVersion, kind,
-        namespace, name."""
+        """What an interrupted run was to make: cluster, apiVersion, kind, namespace, name."""
         return self._read_note()[0]
 
     def renote(self, objects: Iterable[tuple[str, ...]]) -> None:

@@ -1,19 +1,23 @@
-"""The Pulumi that works on a site's stack: the caller's own, or the trial's."""
+"""The Pulumi that works on a site's stack, the caller's own or the trial's, and its policy pack."""
 
 import os
 import sys
 from pathlib import Path
 
 from components.site import site_objects
-from foresite.command import UsageError
+from foresite.command import UsageError, say
 from foresite.delivery.stack.engine import Engine
-from foresite.delivery.stack.pack import pack_of
 from schemas.facts.site import Site
-from tools.toolchain import ToolchainError
+from tools.toolchain import ToolchainError, Tools, parts
 
 _CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
 _LINKED = (*_CODE, "catalogue", "regions", "sites")
 """What the program of a repository is made of, and reads."""
+
+_INSTALL = (
+    "install Pulumi (https://www.pulumi.com/docs/install) and its provider (`pulumi plugin install"
+    " resource kubernetes`) in these versions; a checkout of Foresite can try a site with --trial"
+)
 
 
 def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
@@ -31,9 +35,12 @@ def _own(root: Path, stack: str) -> Engine:
     """Pulumi as it is installed, with the backend and the kubeconfig of whoever calls."""
     from tools.toolchain import Origin, cache_directory, locate
 
-    pulumi = locate(["pulumi"])["pulumi"]
+    try:
+        pulumi = locate(["pulumi"])["pulumi"]
+    except ToolchainError as error:
+        raise ToolchainError(error.message, _INSTALL) from None
     if pulumi.origin is not Origin.INSTALLED:
-        raise UsageError("install the Pulumi CLI, or try the site with --trial")
+        raise ToolchainError("Pulumi is not installed", _INSTALL)
     env = dict(os.environ)
     if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
         env["PULUMI_SKIP_CHECKPOINTS"] = "true"
@@ -52,7 +59,8 @@ def _trial(root: Path, site: Site | None) -> Engine:
     plane = ControlPlane(folder)
     if not plane.status().running:
         raise UsageError(
-            f"the trial API server does not run; start it with make up SITE={name or 'NAME'}"
+            "the trial API server does not run; in a checkout of Foresite start it with"
+            f" make up SITE={name or 'NAME'}"
         )
     if site and site.file.cluster.context:
         serve(plane, (each.body for made in site_objects(site).values() for each in made))
@@ -81,3 +89,23 @@ def _program(root: Path, folder: Path) -> Path:
         if not link.is_symlink():
             link.symlink_to(target)
     return folder
+
+
+_HOST = "pulumi-language-python"
+
+
+def pack_of(root: Path, tools: Tools | None = None) -> Path | None:
+    """The folder of a repository's policy pack; None where it cannot be run, which is said.
+
+    An installed Pulumi brings a language host that can. The host that is built where no other is
+    at hand cannot (tools/versions.toml); what it would refuse is refused by the check before.
+    """
+    pack = root / "policies" / "pack"
+    if not pack.is_dir():
+        say("the repository has no policies/pack, so Pulumi runs none; its rules passed offline")
+        return None
+    host = tools[_HOST] if tools else None
+    if host is None or parts()[_HOST].accepts(host.version):
+        return pack
+    say(f"the policy pack is not run by {host.name} {host.version}; the same rules passed offline")
+    return None

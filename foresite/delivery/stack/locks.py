@@ -52,8 +52,7 @@ class Lock(NamedTuple):
 
 
 def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Lock]:
-    """The locks of a stack of the project in ``program``, where its backend is a folder of this
-    machine."""
+    """The locks of a stack of the project in ``program``, if its backend is a local folder."""
     kept = place(environment, program, stack)
     found = (_read(path) for path in sorted(kept.locks.glob("*.json"))) if kept else ()
     return [each for each in found if each is not None]

@@ -1,15 +1,14 @@
 """The end of a site: how ``foresite up`` takes its cluster away.
 
 Two runs of Pulumi. In the first nothing is deleted: what the site gives up is registered once more,
-protected no more and marked as what may be deleted (components/making/decommission_release.py). In
+protected no more and marked as what may be deleted (components/making/decommission.py). In
 the second, the usual one, it is left out: the Cluster goes first, then the rest.
 """
 
 from collections.abc import Iterable
 from dataclasses import replace
 
-from components.making.decommission import MAY_BE_DELETED
-from components.making.decommission_release import VARIABLE, ReleasedObject, format_release
+from components.making.decommission import MAY_BE_DELETED, VARIABLE, ReleasedObject, format_release
 from components.making.manifest import Target
 from components.site import site_objects
 from foresite.command import UsageError

@@ -47,8 +47,7 @@ def edit_state(exported: Json, inputs: Mapping[str, Json], drop: set[str]) -> Js
 
 
 def _forget(resource: Json, drop: set[str]) -> None:
-    """Take what is dropped out of what a resource depends on: Pulumi refuses a state where that is
-    missing."""
+    """Take what is dropped out of what a resource depends on: Pulumi refuses a state without it."""
     if resource.get("dependencies"):
         resource["dependencies"] = [each for each in resource["dependencies"] if each not in drop]
     for key, urns in (resource.get("propertyDependencies") or {}).items():

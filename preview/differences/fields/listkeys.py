@@ -106,8 +106,7 @@ def matching(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int
 
 
 def _matching_runs(left: Sequence[str], right: Sequence[str]) -> list[tuple[int, int, int]]:
-    """The runs that difflib finds; difflib alone does not guarantee the same in the other
-    direction."""
+    """The runs that difflib finds, made the same in the other direction too."""
     if list(left) > list(right):
         return [(i, j, size) for j, i, size in _matching_runs(right, left)]
     matcher = difflib.SequenceMatcher(None, left, right, autojunk=False)

@@ -1,7 +1,7 @@
 """Effects of changes to a site's accelerators on its hosts, with those on the machines beside
 them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import pytest
 from components.accelerators.effects import RULES
 from components.accelerators.objects import objects as accelerators
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Rules, find, find_whole, judge_object
+from components.effects.rules import Rules, judge_object
 from components.effects.vocabulary import (
     Action,
     Effect,
@@ -29,6 +29,7 @@ from schemas.model.accelerators import AcceleratorModel
 from schemas.model.scheduling import Scheduling
 from tests.kit.accelerator_sites import SETTINGS, by_dra, operated_by, site
 from tests.kit.effects_cases import fields
+from tests.kit.fields import unruled
 from tests.kit.sharing_sites import operated_slices
 
 OURS = {"accelerators": accelerators, "machines": machines}
@@ -389,26 +390,11 @@ NOT_KNOWN: set[tuple[str, Path]] = {
 """Fields that are written once for all and whose change nobody has looked into."""
 
 
-def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, (*path, key))
-    else:
-        yield path
-
-
 def test_every_field_has_a_rule() -> None:
-    identity = {("apiVersion",), ("kind",)}
     unknown = set()
     for of in (site(), by_dra(), operated_by(max_parallel_upgrades=1)):
         for each in accelerators(of):
-            rules = EVERY_RULE["accelerators"]
-            assert find_whole(rules, each.group_kind)
-            unknown |= {
-                (each.kind, path)
-                for path in leaves(each.body)
-                if path not in identity and find(rules, each.group_kind, path) is None
-            }
+            unknown |= unruled(EVERY_RULE["accelerators"], each)
     assert unknown == NOT_KNOWN
 
 

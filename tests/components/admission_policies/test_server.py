@@ -345,6 +345,15 @@ def imaged(client: As, path: str, image: str) -> Json:
     return body
 
 
+def test_a_pod_of_what_a_team_brings_has_the_images_that_its_entry_allows(client: As) -> None:
+    ours = {"app.kubernetes.io/managed-by": "foresite"}
+    tag = pod("registry.example/a:v1")
+    for component in ("extra-dns", "pod-network", "dns"):
+        client.apply(namespace(component, {**ours, "foresite.dev/component": component}))
+        said = client.said(ADMIN, "POST", core("pods", namespace=component), tag)
+        assert (said == "") == (component != "dns"), said
+
+
 def test_a_pod_of_ours_keeps_its_images_and_may_be_marked(client: As, running: str) -> None:
     finalized = of(client, running)
     finalized["metadata"]["finalizers"] = ["example.com/mine"]

@@ -45,10 +45,7 @@ FIXED: dict[tuple[str, str], Edits] = {
     ("StatefulSet", "spec.revisionHistoryLimit"): {at("spec.revisionHistoryLimit"): 3},
     ("Job", "spec.completions"): {at("spec.completions"): 3, at("spec.parallelism"): 3},
     ("Job", "spec.parallelism"): {at("spec.parallelism"): 1},
-    ("Job", "spec.selector"): {
-        at("spec.manualSelector"): True,
-        at("spec.selector"): SELECTOR,
-    },
+    ("Job", "spec.selector"): {at("spec.manualSelector"): True, at("spec.selector"): SELECTOR},
     ("Job", "spec.template"): IMAGE,
     ("Job", "spec.completionMode"): {
         at("spec.completionMode"): "NonIndexed",

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.machines.applied import DROP_IN, LIST
+from components.machines.applied import DROP_IN, LIST, applied_files
 from components.machines.host_agent import settings_of
 from components.machines.kubelet import IN_PLACE
 from components.machines.workers import config_template
@@ -105,10 +105,9 @@ def host(tmp_path: Path) -> Host:
     return made
 
 
-def kubelet(max_pods: int) -> Site:
-    pools = [
-        each.model_copy(update={"kubelet": Kubelet(max_pods=max_pods)}) for each in TOKYO.file.pools
-    ]
+def kubelet(max_pods: int, **more: Any) -> Site:
+    own = {"kubelet": Kubelet(max_pods=max_pods, **more)}
+    pools = [each.model_copy(update=own) for each in TOKYO.file.pools]
     return with_agent(TOKYO, pools=pools)
 
 
@@ -226,7 +225,7 @@ def test_a_host_has_from_its_first_boot_what_the_agent_looks_after() -> None:
 
 @pytest.mark.scheduling
 def test_the_real_kubelet_reads_the_file_after_its_own(tmp_path: Path) -> None:
-    site = kubelet(201)
+    site = kubelet(201, max_parallel_image_pulls=4)
     config = config_template(site, worker(site)).body["spec"]["template"]["spec"]
     there = {Path(each["path"]).name: each["content"] for each in config["files"]}
     main = yaml.safe_load(there["kubeletconfiguration+strategic.yaml"])
@@ -243,3 +242,12 @@ def test_the_real_kubelet_reads_the_file_after_its_own(tmp_path: Path) -> None:
     ).stderr  # fmt: skip
     assert PAST_ITS_CONFIGURATION in said
     assert '"MaxPods": 201,' in said
+
+
+@pytest.mark.parametrize(("pulls", "serial"), [(None, None), (1, None), (4, False)])
+def test_parallel_pulls_are_not_serial_ones_by_the_default_of_the_kubelets_own_file(
+    pulls: int | None, serial: bool | None
+) -> None:
+    site = kubelet(110, max_parallel_image_pulls=pulls)
+    (text,) = (each.content for each in applied_files(site, worker(site)) if each.path == DROP_IN)
+    assert yaml.safe_load(text).get("serializeImagePulls") is serial

@@ -221,8 +221,23 @@ REFUSED: list[tuple[str, str, dict[str, Any]]] = [
             "annotations/kustomize.toolkit.fluxcd.io~1force",
             "annotations/kustomize.toolkit.fluxcd.io~1ssa",
             "labels/topology.cluster.x-k8s.io~1owned",
+            "annotations/machinedeployment.clusters.x-k8s.io~1revision",
+            "uid",
+            "resourceVersion",
+            "creationTimestamp",
         )
     ),
+    *(
+        ("accelerators", name, {"op": "add", "path": path, "value": value})
+        for name, path, value in (
+            ("NodeFeatureRule/*", "/spec/rules/0/taints", [{"key": "a", "effect": "NoExecute"}]),
+            ("NodeFeatureRule/*", "/spec/rules/0/labels", {"node.cluster.x-k8s.io/pool": "cpu"}),
+            ("DaemonSet/*", "/metadata/labels/node.cluster.x-k8s.io~1pool", "cpu"),
+            ("DaemonSet/*", "/metadata/labels/app.kubernetes.io~1name", "other"),
+            ("DaemonSet/*", "/spec/template/spec/serviceAccount", "other"),
+        )
+    ),
+    ("remediation", "Deployment/turns", {"op": "add", "path": "/spec/paused", "value": True}),
     ("pod-network", "ConfigMap*", {"op": "remove", "path": "/data"}),
     *(
         (component, name, {"op": "add", "path": f"/spec/template/spec/{field}", "value": value})
@@ -306,6 +321,13 @@ def test_a_patch_that_does_nothing_or_has_ended_fails_a_check(
     site = with_patches(patch)
     found = [each.code for each in judge_site(site, {}).others]
     assert [each for each in found if each.value.startswith("patch-")] == [code]
+
+
+def test_patches_that_undo_each_other_change_nothing() -> None:
+    (fault,) = patch_faults(
+        with_patches({"operations": [ADD]}, {"operations": [{"op": "remove", "path": COMMANDS}]})
+    )
+    assert fault.code is Code.PATCH_UNUSED and fault.path == ("patches", 1)
 
 
 def test_a_patch_that_takes_a_spec_away_is_judged_and_raises_nothing() -> None:

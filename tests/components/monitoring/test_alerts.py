@@ -252,11 +252,7 @@ def test_capacity_is_told_by_model_and_team(tmp_path: Path) -> None:
     rules = groups(OPERATED["tokyo-1"])
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump({"groups": rules}), encoding="utf-8")
     asked = [
-        {
-            "expr": series,
-            "eval_time": "3m",
-            "exp_samples": [{"labels": series, "value": value}],
-        }
+        {"expr": series, "eval_time": "3m", "exp_samples": [{"labels": series, "value": value}]}
         for series, value in CAPACITY.items()
     ]
     test = {

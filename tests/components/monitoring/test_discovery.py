@@ -23,11 +23,7 @@ def placed(pod: Pod, number: int) -> Json:
     return {
         "apiVersion": "v1",
         "kind": "Pod",
-        "metadata": {
-            "name": f"pod-{number}",
-            "namespace": pod.namespace,
-            "labels": pod.labels,
-        },
+        "metadata": {"name": f"pod-{number}", "namespace": pod.namespace, "labels": pod.labels},
         "spec": {
             "nodeName": f"node-{number}",
             "automountServiceAccountToken": False,

@@ -237,11 +237,7 @@ def test_an_interface_moves_from_one_resource_to_another(functions: int, expecte
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [
-        (card(), card(vlan=7)),
-        (card(vlan=7), card()),
-        (card(), card(addresses="10.128.0.0/16")),
-    ],
+    [(card(), card(vlan=7)), (card(vlan=7), card()), (card(), card(addresses="10.128.0.0/16"))],
 )
 def test_a_changed_network_leaves_pods_as_they_are(before: Any, after: Any) -> None:
     found = verdicts(of_v100(before, after))
@@ -298,10 +294,7 @@ def test_functions_that_the_image_makes_are_handed_out_anew() -> None:
 
 def test_renamed_functions_of_the_plugin_may_be_given_to_two_pods() -> None:
     found = verdicts(of_v100(DIVIDED, RENAMED, **IMAGE))
-    assert found == {
-        CONFIG: {nothing(), (Impact.UNKNOWN, "v100", MOST, None)},
-        PLUGIN: {RESTARTED},
-    }
+    assert found == {CONFIG: {nothing(), (Impact.UNKNOWN, "v100", MOST, None)}, PLUGIN: {RESTARTED}}
 
 
 def test_functions_of_another_domain_may_be_given_to_two_pods() -> None:

@@ -114,10 +114,7 @@ def test_bound_tokens_of_a_real_api_server(api: ControlPlane, tmp_path: Path) ->
             "changed": good[:-8] + ("A" * 8 if not good.endswith("A" * 8) else "B" * 8),
             "no service account": (api.directory / "tokens.csv").read_text().split(",")[0],
         }
-        flags = {
-            "api-ca": str(api.directory / "certs" / "apiserver.crt"),
-            "review-seconds": "0.2",
-        }
+        flags = {"api-ca": str(api.directory / "certs" / "apiserver.crt"), "review-seconds": "0.2"}
         server = CacheServer(tmp_path, api.status().server or "", flags)
         server.own_token.write_text(token_of(client, "cache-tokens", "cache-server", None, None))
         server.configure(bucket("abc", namespaces=["cache-team-a"]))

@@ -5,19 +5,17 @@ DaemonSet's pods, a changed ConfigMap none, Envoy reads its bootstrap when it st
 endpoints whenever they change.
 """
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from components.effects.rules import find, find_whole
-from components.effects.vocabulary import Action, Impact, Path
-from components.making.manifest import Manifest
+from components.effects.vocabulary import Action, Impact
 from components.object_cache.names import COMPONENT
 from components.object_cache.objects import objects
 from preview.differences.compare import compare
 from schemas.facts.site import Site
+from tests.kit.fields import unruled
 from tests.kit.object_cache_changes import (
     BUCKETS,
     ENVOYS,
@@ -33,6 +31,7 @@ from tests.kit.object_cache_changes import (
     said,
     side,
     site,
+    unnamed,
     with_hosts,
     without,
     without_one,
@@ -191,34 +190,12 @@ def test_a_server_that_stays_and_loses_a_right_is_not_known() -> None:
 
 
 def test_a_site_that_is_not_applied_changes_nothing_in_a_cluster() -> None:
-    def unnamed(of: Site) -> Site:
-        cluster = of.file.cluster.model_copy(update={"context": None})
-        return replace(of, file=of.file.model_copy(update={"cluster": cluster}))
-
     found = effects(unnamed(site()), unnamed(site({"cpu": "2"}, table_size=1_299_709)))
     assert {each.impact for each in found} == {Impact.NONE}
     assert all("not applied yet" in each.why for each in found)
 
 
 # --- every field ---
-def leaves(value: Any, path: Path = ()) -> Iterator[Path]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from leaves(item, (*path, key))
-    else:
-        yield path
-
-
-def unruled(manifest: Manifest) -> set[tuple[str, Path]]:
-    identity = {("apiVersion",), ("kind",)}
-    assert find_whole(EVERY_RULE, manifest.group_kind)
-    return {
-        (manifest.kind, path)
-        for path in leaves(manifest.body)
-        if path not in identity and find(EVERY_RULE, manifest.group_kind, path) is None
-    }
-
-
 @pytest.mark.parametrize("of", [site(address="10.96.0.80"), site(discovery="dns"), plain()])
 def test_every_field_has_a_rule(of: Site) -> None:
-    assert set().union(*map(unruled, objects(of))) == set()
+    assert set().union(*(unruled(EVERY_RULE, each) for each in objects(of))) == set()

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from components.object_cache.effects.moved import CacheMove, cache_move
-from components.object_cache.endpoints import FILE, endpoint_text
+from components.object_cache.service import FILE, endpoint_text
 from preview.differences.compare import compare
 from schemas.facts.site import Site
 from schemas.model.object_cache import TABLE_SIZE

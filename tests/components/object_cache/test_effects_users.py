@@ -1,6 +1,5 @@
 """Consequences of a change of a cache's settings for its users, and the text on one not applied."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +8,7 @@ from components.object_cache.effects.consequences import consequences
 from preview.differences.compare import compare
 from preview.verdict.object_cache import consequences as told
 from schemas.facts.site import Site
-from tests.kit.object_cache_changes import BUCKETS, side, site, without
+from tests.kit.object_cache_changes import BUCKETS, side, site, unnamed, without
 
 
 def clauses(before: Site, after: Site) -> list[str]:
@@ -61,11 +60,6 @@ def test_what_users_do_not_feel_is_not_said(changed: dict[str, Any]) -> None:
 def test_a_cache_that_ends_is_said_once_and_one_that_comes_is_not() -> None:
     assert clauses(site(), without()) == ["the cache ends: every object is a miss"]
     assert clauses(without(), site()) == []
-
-
-def unnamed(of: Site) -> Site:
-    cluster = of.file.cluster.model_copy(update={"context": None})
-    return replace(of, file=of.file.model_copy(update={"cluster": cluster}))
 
 
 def preview_of(before: Site, after: Site) -> list[tuple[str, bool]]:

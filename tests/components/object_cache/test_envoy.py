@@ -11,7 +11,7 @@ import pytest
 from pfio.cache import HTTPConnector  # type: ignore[import-untyped]
 
 from components.object_cache.bootstrap import DRAIN, METRICS, SCRAPERS, bootstrap, bootstrap_text
-from components.object_cache.endpoints import FILE, endpoint_text
+from components.object_cache.service import FILE, endpoint_text
 from schemas.facts.site import Site
 from schemas.load import load_site, site_names
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, validate
@@ -88,10 +88,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Envoy, Upstr
     folder = tmp_path_factory.mktemp("one")
     with (
         upstream() as server,
-        routed(of_hosts(["node"]), {"node": server.port}, folder) as (
-            envoy,
-            _,
-        ),
+        routed(of_hosts(["node"]), {"node": server.port}, folder) as (envoy, _),
     ):
         yield envoy, server
 
@@ -242,10 +239,7 @@ def test_the_administration_can_not_end_envoy(one: tuple[Envoy, Upstream]) -> No
 def test_the_log_has_some_failures_alone_and_no_token(tmp_path: Path) -> None:
     with (
         upstream() as server,
-        routed(of_hosts(["node"]), {"node": server.port}, tmp_path) as (
-            envoy,
-            _,
-        ),
+        routed(of_hosts(["node"]), {"node": server.port}, tmp_path) as (envoy, _),
     ):
         port = server.port
         for _ in range(20):

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from components.object_cache.buckets import bucket_text, quota_of_server
-from components.object_cache.endpoints import endpoint_text
 from components.object_cache.objects import objects
+from components.object_cache.service import endpoint_text
 from schemas.kubernetes.quantities import SITE_FORM, in_bytes
 from tests.kit.object_cache_site import CACHE, bodies, cache_of, endpoints, of_hosts, site
 

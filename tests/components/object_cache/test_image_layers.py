@@ -153,10 +153,7 @@ def test_whatever_is_wrong_with_the_cache_the_layer_comes_from_the_mirror(
     containerd: Path, tmp_path: Path, status: int
 ) -> None:
     mirrored = f"{MIRROR}/v2/{BLOB}"
-    answers = {
-        f"{CACHE}/docker.io/{BLOB}": {"status": status},
-        mirrored: found(LAYER),
-    }
+    answers = {f"{CACHE}/docker.io/{BLOB}": {"status": status}, mirrored: found(LAYER)}
     pull = Pull(with_layers("docker.io"), UBUNTU, fetch=[layer()], answers=answers)
     report = pull.run(containerd, tmp_path)
     assert report["Fetched"] == [LAYER]

@@ -18,9 +18,9 @@ import pytest
 from pfio.cache import HTTPConnector  # type: ignore[import-untyped]
 
 from components.object_cache.bootstrap import bootstrap
-from components.object_cache.endpoints import FILE, endpoint_text
 from components.object_cache.limits import limits
 from components.object_cache.names import ENDPOINTS
+from components.object_cache.service import FILE, endpoint_text
 from controlplane import ControlPlane
 from controlplane.access import read_kubeconfig
 from tests.kit.cache_tokens import Pod, new_pod

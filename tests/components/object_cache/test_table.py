@@ -10,8 +10,8 @@ import pytest
 
 from components.making.manifest import Json
 from components.object_cache.bootstrap import bootstrap
-from components.object_cache.endpoints import FILE, endpoint_text
 from components.object_cache.maglev import Maglev
+from components.object_cache.service import FILE, endpoint_text
 from schemas.facts.site import Site
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, answers, ask
 from tests.kit.object_cache_site import PREFIX, Mount, cache_of, of_hosts, on_loopback, routed, site
@@ -35,10 +35,7 @@ QUICK = {
 def many(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Envoy, Mount, Upstreams]]:
     """An Envoy before twenty servers, which answer with their names."""
     folder = tmp_path_factory.mktemp("many")
-    with (
-        Upstreams(NODES) as nodes,
-        routed(of_hosts(NODES), nodes.ports, folder) as (envoy, mount),
-    ):
+    with Upstreams(NODES) as nodes, routed(of_hosts(NODES), nodes.ports, folder) as (envoy, mount):
         yield envoy, mount, nodes
 
 
@@ -119,10 +116,7 @@ def test_a_server_that_fails_its_health_check_leaves_the_table_and_comes_back(
     tmp_path: Path,
 ) -> None:
     made = of_hosts(NODES)
-    with (
-        Upstreams(NODES) as nodes,
-        routed(made, nodes.ports, tmp_path, quick(made)) as (envoy, _),
-    ):
+    with Upstreams(NODES) as nodes, routed(made, nodes.ports, tmp_path, quick(made)) as (envoy, _):
         port = nodes.ports[NODES[3]]
         nodes.stop(NODES[3])
         envoy.until("cluster.cache.membership_healthy", 19)
@@ -151,10 +145,7 @@ def test_with_most_servers_down_all_are_used_again(tmp_path: Path) -> None:
     """12 of 20 fail their health check. Envoy then uses the whole table, so what the others keep
     stays where it is."""
     made = of_hosts(NODES)
-    with (
-        Upstreams(NODES) as nodes,
-        routed(made, nodes.ports, tmp_path, quick(made)) as (envoy, _),
-    ):
+    with Upstreams(NODES) as nodes, routed(made, nodes.ports, tmp_path, quick(made)) as (envoy, _):
         for name in NODES[:12]:
             nodes.stop(name)
         envoy.until("cluster.cache.membership_healthy", 8)

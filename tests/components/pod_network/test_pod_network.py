@@ -1,6 +1,7 @@
 """How the pod network's manifests get into a cluster: as they are, and kept there."""
 
 import copy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -12,8 +13,11 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 from schemas.kubernetes.objects import check_object
 from schemas.model.vocabulary import PodNetworkInstall
+from schemas.rules.cni import known_pod_network
+from schemas.rules.finding import Finding
 from tests.golden import every_site, of_kind
 from tests.golden import objects as every_object
+from tests.kit.charts import NETWORK, with_extra
 from tests.kit.repository import all_sites
 
 
@@ -141,3 +145,50 @@ def test_a_site_has_its_pod_network_on_one_cluster_only() -> None:
         assert targets == {Target.SITE if direct else Target.MANAGEMENT}
         elsewhere = {each.key for each in every_object(site) if each not in objects(site)}
         assert elsewhere.isdisjoint(each.key for each in objects(site))
+
+
+@pytest.mark.parametrize(
+    "network",
+    [
+        {"ipPools": [{"cidr": "10.64.0.0/12"}, {"cidr": "fd00:64::/48"}]},
+        {"ipPools": [{"cidr": "10.64.0.0/13"}, {"cidr": "10.72.0.0/13"}, {"cidr": "fd00:64::/48"},
+                     {"cidr": "10.9.0.0/24", "allowedUses": ["LoadBalancer"]}]},
+        {"bgp": "Disabled", "ipPools": [{"cidr": "10.64.0.0/12", "encapsulation": "VXLAN"},
+                                        {"cidr": "fd00:64::/48", "encapsulation": "VXLAN"}]},
+        {"linuxDataplane": "BPF", "kubeProxyManagement": "Enabled"},
+        {},
+    ],
+)  # fmt: skip
+def test_calico_of_both_families_fits_a_site_of_both(network: dict[str, Any]) -> None:
+    assert calico(network, kube_proxy=True) == []
+
+
+def test_calico_finds_the_api_server_by_itself_where_it_says_so() -> None:
+    ebpf = {"linuxDataplane": "BPF"}
+    assert len(calico(ebpf, kube_proxy=False)) == 1
+    assert calico({**ebpf, "bpfNetworkBootstrap": "Enabled"}, kube_proxy=False) == []
+
+
+def calico(network: dict[str, Any], *, kube_proxy: bool) -> list[Finding]:
+    """What is told of Calico at a site of both families."""
+    body = {"apiVersion": "operator.tigera.io/v1", "kind": "Installation"}
+    text = yaml.safe_dump(
+        {**body, "metadata": {"name": "default"}, "spec": {"calicoNetwork": network}}
+    )
+    site = all_sites()["lab-1"]
+    more = {"pods6": "fd00:64::/48", "services6": "fd00:96::/112", "kube_proxy": kube_proxy}
+    cluster = site.file.cluster.model_copy(update=more)
+    file = site.file.model_copy(update={"cluster": cluster})
+    texts = {**site.texts, cluster.pod_network.file: text}
+    return list(known_pod_network(replace(site, file=file, texts=texts)))
+
+
+def test_cilium_may_name_urls_of_the_api_server() -> None:
+    urls = "k8s-api-server-urls: https://10.18.0.10:6443\n  ipam: cluster-pool"
+    text = NETWORK.replace("ipam: cluster-pool", urls).replace("KUBERNETES_SERVICE_HOST", "HOST")
+    site = with_extra(all_sites()["lab-1"], text)
+    cluster = site.file.cluster.model_copy(update={"kube_proxy": False})
+    file = site.file.model_copy(update={"cluster": cluster})
+    # Flannel, the pod network of the site, leaves Services to kube-proxy, and says nothing of it.
+    assert list(known_pod_network(replace(site, file=file))) == []
+    assert len(list(known_pod_network(site))) == 1

@@ -4,23 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.remediation_devices import LOST_LINE, Host, Said, found_shells
+from tests.kit.remediation_devices import LOST_LINE, Host, Said
 
 V100 = ("10de", "0302", "1db5")
 XIDS = "62,79,95,119,120,154"
 Shell = list[str]
-
-
-@pytest.fixture(params=sorted(found_shells()))
-def shell(request: pytest.FixtureRequest) -> Shell:
-    """Each shell of this machine."""
-    return found_shells()[request.param]
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    """A host without accelerators on which all is well."""
-    return Host(tmp_path / "host")
 
 
 # --- accelerator-missing --------------------------------------------------------------------------

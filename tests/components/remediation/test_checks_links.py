@@ -5,19 +5,13 @@ from pathlib import Path
 import pytest
 
 from schemas.model.remediation import Detector
-from tests.kit.remediation_devices import Host, Said, found_shells
+from tests.kit.remediation_devices import Host, Said
 
 Shell = list[str]
 LINKS = ("ib0::400", "ib1:1:400")
 SMI = ("nvidia-smi",)
 STATE = ("^ +(State +: Completed|Status +: Success)$", "9", 2, 2, *SMI, "-q")
 NVLINK = ("^[[:space:]]*Link [0-9]+: [0-9.]+ GB/s", "9", 18, 3, *SMI, "nvlink", "--status")
-
-
-@pytest.fixture(params=sorted(found_shells()))
-def shell(request: pytest.FixtureRequest) -> Shell:
-    """Each shell of this machine."""
-    return found_shells()[request.param]
 
 
 @pytest.fixture

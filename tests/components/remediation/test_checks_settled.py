@@ -14,16 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from components.remediation.checks import SCRIPTS
-from tests.kit.remediation_devices import Host, Said, alive, found_shells
+from tests.kit.remediation_devices import Host, Said, alive
 
 GOOD, BAD, SILENT, REBOOT = 0, 1, 2, 3
 Shell = list[str]
-
-
-@pytest.fixture(params=sorted(found_shells()))
-def shell(request: pytest.FixtureRequest) -> Shell:
-    """Each shell of this machine."""
-    return found_shells()[request.param]
 
 
 @pytest.fixture

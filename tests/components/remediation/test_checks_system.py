@@ -1,24 +1,10 @@
 """The checks of hosts' disks and kernels, each on its own, against made-up hosts."""
 
-from pathlib import Path
-
 import pytest
 
-from tests.kit.remediation_devices import Host, Said, found_shells
+from tests.kit.remediation_devices import Host, Said
 
 Shell = list[str]
-
-
-@pytest.fixture(params=sorted(found_shells()))
-def shell(request: pytest.FixtureRequest) -> Shell:
-    """Each shell of this machine."""
-    return found_shells()[request.param]
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    """A host on which all is well."""
-    return Host(tmp_path / "host")
 
 
 # --- disk-full ------------------------------------------------------------------------------------
@@ -40,11 +26,7 @@ def disks(shell: Shell, host: Host, *folders: str) -> Said:
     ],
 )
 def test_the_fullest_file_system_is_named(
-    shell: Shell,
-    host: Host,
-    space: tuple[int, int],
-    inodes: tuple[int, int],
-    said: tuple[int, str],
+    shell: Shell, host: Host, space: tuple[int, int], inodes: tuple[int, int], said: tuple[int, str]
 ) -> None:
     host.filled(space, inodes)
     assert disks(shell, host) == said
@@ -183,7 +165,4 @@ def test_the_one_that_is_blocked_for_longest_is_named(shell: Shell, host: Host) 
 
 def test_this_machines_own_processes_are_understood(shell: Shell, host: Host) -> None:
     arguments = ("/proc", host.state, host.boot_id, 7200)
-    assert host.run(shell, "kernel-deadlock.sh", *arguments) == (
-        0,
-        "no process blocked for 7200 s",
-    )
+    assert host.run(shell, "kernel-deadlock.sh", *arguments) == (0, "no process blocked for 7200 s")

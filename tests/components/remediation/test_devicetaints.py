@@ -25,7 +25,7 @@ from node_repair.settings import Settings
 
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Json
-from components.remediation.devicetaints import device_taints, environment
+from components.remediation.program import device_taints, environment
 from components.remediation.turns import configuration
 from controlplane.access import write_kubeconfig
 from schemas.facts import feature_gates
@@ -194,8 +194,7 @@ def test_a_card_is_found_by_what_its_driver_tells(attribute: str, known: bool) -
 
 
 @pytest.mark.parametrize(
-    ("status", "expected"),
-    [("True", []), ("Unknown", []), ("False", ["n-1-card-1"])],
+    ("status", "expected"), [("True", []), ("Unknown", []), ("False", ["n-1-card-1"])]
 )
 def test_a_card_is_given_back_when_the_fault_is_gone(status: str, expected: list[str]) -> None:
     """Not where nothing is known of it, and not while the condition names another card."""

@@ -1,11 +1,13 @@
 """Effects of a change of fault remediation on machines, as far as Git alone says."""
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from components.effects.vocabulary import Impact
+from components.remediation.turns import CONFIG
 from schemas.facts.site import Site
 from schemas.model.remediation import Xids
 from tests.kit.remediation_effects_sites import (
@@ -120,9 +122,16 @@ def test_lines_of_turns_that_differ_in_no_setting_are_unknown() -> None:
     sides = [side(PLAIN), side(PLAIN)]
     name = ("remediation", "ConfigMap/turns-config")
     one = sides[1].objects[name]
-    other = one._replace(body={**one.body, "data": {"turns.conf": "percent 90\n"}})
-    after = replace(sides[1], objects={**sides[1].objects, name: other})
-    assert {each[0] for each in worse(between(sides[0], after))} == {Impact.UNKNOWN}
+    settings = json.loads(one.body["data"][CONFIG])
+    turned = json.dumps(dict(reversed(settings.items())))
+    for data, impacts in (
+        ({"turns.conf": "percent 90\n"}, {Impact.UNKNOWN}),
+        ({CONFIG: "percent 90\n"}, {Impact.UNKNOWN}),
+        ({CONFIG: turned}, set()),
+    ):
+        other = one._replace(body={**one.body, "data": data})
+        after = replace(sides[1], objects={**sides[1].objects, name: other})
+        assert {each[0] for each in worse(between(sides[0], after))} == impacts
 
 
 # --- who mends what -------------------------------------------------------------------------------

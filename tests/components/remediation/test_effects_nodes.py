@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.effects.nodestate import Condition, NodeState
+from components.effects.fleet import Condition, NodeState
 from components.effects.vocabulary import Effect, Impact
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
 from components.remediation.checks import checks
@@ -84,10 +84,7 @@ def test_what_a_message_says_in_another_form_is_not_repeated() -> None:
     [
         (SICK._replace(cordoned=True), "cordoned"),
         (SICK._replace(taints={QUARANTINED_TAINT: "x"}), "quarantined"),
-        (
-            SICK._replace(conditions={**SICK.conditions, "Ready": Condition("Unknown")}),
-            "not ready",
-        ),
+        (SICK._replace(conditions={**SICK.conditions, "Ready": Condition("Unknown")}), "not ready"),
     ],
 )
 def test_a_node_that_waits_is_unknown(state: NodeState, words: str) -> None:

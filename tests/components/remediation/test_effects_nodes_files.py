@@ -22,8 +22,7 @@ def written(folder: Path, *times: Any) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("times", "when"),
-    [([None], ""), ([None, TOLD], TOLD), ([[TOLD]], ""), ([], "")],
+    ("times", "when"), [([None], ""), ([None, TOLD], TOLD), ([[TOLD]], ""), ([], "")]
 )
 def test_when_conditions_were_told(tmp_path: Path, times: list[Any], when: str) -> None:
     assert read(written(tmp_path, *times)).when == when

@@ -144,11 +144,7 @@ NODE = item("tokyo-1-a-045")
     ],
 )
 def test_a_faulty_or_foreign_file_is_said_to_be_so(
-    repository: Repository,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    text: str,
-    says: str,
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, says: str
 ) -> None:
     path = tmp_path / "tokyo-1.json"
     path.write_text(text, "utf-8")
@@ -204,11 +200,7 @@ def test_whose_nodes_they_are_has_to_be_clear(
     ("name", "says"), [("osaka-9.json", "there is no site 'osaka-9'"), ("a.txt", "no file .json")]
 )
 def test_a_folder_has_a_file_for_each_site(
-    repository: Repository,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    name: str,
-    says: str,
+    repository: Repository, tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, says: str
 ) -> None:
     written(tmp_path, {"items": []}, name)
     assert run(repository, "--nodes", str(tmp_path)) == 2

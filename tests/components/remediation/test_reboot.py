@@ -3,7 +3,6 @@
 import contextlib
 import itertools
 import time
-from dataclasses import replace
 
 import pytest
 from node_repair.names import HISTORY
@@ -48,19 +47,6 @@ NOT_ALLOWED: list[Json] = [
     {"metadata": {"annotations": {OTHER: "changed"}}},
     {"metadata": {"annotations": {OTHER: None}}},
 ]
-
-
-@pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    for name in (SITE, "other"):
-        repairs.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return replace(repairs, folder=tmp_path_factory.mktemp("reboot"))
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    shared.clear()
-    return shared
 
 
 def test_a_reboot_from_the_request_to_the_end(server: Server) -> None:

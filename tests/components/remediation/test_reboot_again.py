@@ -1,7 +1,6 @@
 """The reboot of a host, when its pod is started again, or the repair is called off."""
 
 import time
-from dataclasses import replace
 
 import pytest
 from node_repair.names import HISTORY
@@ -31,19 +30,6 @@ from tests.kit.remediation_rounds import ago
 from tests.kit.remediation_server import SECONDS, Server
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
-
-
-@pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    for name in (SITE, "other"):
-        repairs.client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    return replace(repairs, folder=tmp_path_factory.mktemp("reboot"))
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    shared.clear()
-    return shared
 
 
 @pytest.mark.parametrize("step", ["before all", "counted", "asked", "off", "back"])

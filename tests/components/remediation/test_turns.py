@@ -1,7 +1,5 @@
 """Which nodes get a turn, and in which order: rounds on a real API server."""
 
-from dataclasses import replace
-
 import pytest
 
 from components.making.faults import FAULTY_TAINT, QUARANTINED_TAINT, RESET_LABEL, TURN_LABEL
@@ -12,17 +10,6 @@ from tests.kit.remediation_server import SPACE, Server
 from tests.kit.repository import all_sites
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
-
-
-@pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    shared.clear()
-    return shared
 
 
 def given(server: Server, node: str) -> Json:

@@ -1,7 +1,6 @@
 """How turns end: the fault is gone, another try, or quarantine until a person says otherwise."""
 
 import time
-from dataclasses import replace
 
 import pytest
 
@@ -10,17 +9,6 @@ from tests.kit.remediation_rounds import BAD, GOOD, HANGS, MISSING, VERDICT, ago
 from tests.kit.remediation_server import SECONDS, Server
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
-
-
-@pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    shared.clear()
-    return shared
 
 
 def test_a_repair_from_the_fault_to_its_end(server: Server) -> None:

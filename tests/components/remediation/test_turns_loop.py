@@ -4,7 +4,6 @@ gone."""
 import itertools
 import socket
 from collections.abc import Iterator
-from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 from urllib.request import urlopen
@@ -34,17 +33,6 @@ from tests.kit.repository import all_sites
 from tools.toolchain import locate
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
-
-
-@pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    shared.clear()
-    return shared
 
 
 def test_what_changed_since_it_was_seen_is_left_to_the_next_round(server: Server) -> None:

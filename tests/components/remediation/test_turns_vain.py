@@ -1,7 +1,6 @@
 """Turns that come to nothing: no operation, a job that does not begin, faults that come and go; and
 values by which those who write one object would tell of others."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -25,17 +24,6 @@ OURS, OWN = "r", None
 """Operations of a remediation, and of a person."""
 FORGED = 'x\ty"\ncondition\tsound\t"AcceleratorMissing"\t"True"\n'
 """Whoever writes this on its own line makes a sound node faulty."""
-
-
-@pytest.fixture(scope="module")
-def shared(repairs: Server, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    return replace(repairs, folder=tmp_path_factory.mktemp("turns"))
-
-
-@pytest.fixture
-def server(shared: Server) -> Server:
-    shared.clear()
-    return shared
 
 
 def turning(server: Server, state: dict[str, str], since: int, **notes: str) -> None:

@@ -1,7 +1,6 @@
 """A site's teams on a real API server: their objects, and jobs in queues."""
 
 import time
-from collections.abc import Iterator
 
 import pytest
 
@@ -9,23 +8,13 @@ from components.making.manifest import Json
 from components.teams.objects import objects
 from controlplane import ApiError, Client
 from schemas.facts.site import Site
-from tests.kit.teams_server import SITE, pod_group, refused, serving, workload
+from tests.kit.teams_server import SITE, pod_group, refused, workload
 from tests.kit.teams_site import KUEUE, LANGUAGE, VISION, V, site, with_rdma
 
 pytestmark = pytest.mark.controlplane
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with serving(tmp_path_factory.mktemp("teams")) as found:
-        yield found
-
-
-SITES: dict[str, Site] = {
-    "throttler": site(),
-    "kueue": site(KUEUE),
-    "everything": SITE,
-}
+SITES: dict[str, Site] = {"throttler": site(), "kueue": site(KUEUE), "everything": SITE}
 
 
 @pytest.mark.parametrize("name", SITES)

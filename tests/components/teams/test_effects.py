@@ -40,11 +40,7 @@ from tests.kit.teams_site import (
 )
 
 TABLE = Rules((*RULES, *KUBERNETES))
-BEFORE: dict[str, Site] = {
-    "throttler": site(),
-    "kueue": site(KUEUE),
-    "volcano": on_volcano(),
-}
+BEFORE: dict[str, Site] = {"throttler": site(), "kueue": site(KUEUE), "volcano": on_volcano()}
 
 
 def side(made: Site) -> Side:

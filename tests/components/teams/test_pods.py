@@ -1,21 +1,14 @@
 """The limits of pods of teams: the policy against Pod Security itself, on a real API server."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from components.making.manifest import Json
 from controlplane import ApiError, Client
-from tests.kit.teams_server import ALONE, BASELINE, pod, refused, serving
+from tests.kit.teams_server import ALONE, BASELINE, pod, refused
 
 pytestmark = pytest.mark.controlplane
-
-
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Client]:
-    with serving(tmp_path_factory.mktemp("teams")) as found:
-        yield found
 
 
 SPACES = (BASELINE, ALONE, "vision", "language", "robots")

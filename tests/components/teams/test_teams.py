@@ -155,11 +155,7 @@ def test_a_tier_is_called_what_pods_write() -> None:
 
 @pytest.mark.parametrize(
     ("tiers", "own", "allowed"),
-    [
-        (TIERS, ["project"], ["project", "normal"]),
-        (TIERS, [], ["normal"]),
-        (TIERS[:1], [], None),
-    ],
+    [(TIERS, ["project"], ["project", "normal"]), (TIERS, [], ["normal"]), (TIERS[:1], [], None)],
 )
 def test_a_team_is_kept_to_its_tiers(
     tiers: list[Json], own: list[str], allowed: list[str] | None

@@ -22,11 +22,7 @@ from tests.kit.trial import manifests_of
 def judge(world: World, site: Site, kinds: set[tuple[str, str]]) -> list[str]:
     """The faults in cluster and state, and the changes that a preview would still make."""
     engine = world.engine(site)
-    return [
-        *_cluster(world.client, site, kinds),
-        *_state(engine, site),
-        *_rest(engine),
-    ]
+    return [*_cluster(world.client, site, kinds), *_state(engine, site), *_rest(engine)]
 
 
 def _cluster(client: Client, site: Site, kinds: set[tuple[str, str]]) -> Iterator[str]:

@@ -15,17 +15,7 @@ from pathlib import Path
 
 from controlplane import ApiError
 from tests.kit.kills.judge import judge
-from tests.kit.kills.plan import (
-    AGAIN,
-    API,
-    BACK,
-    CHANGE,
-    ENGINE,
-    ETCD,
-    EVERYTHING,
-    Outcome,
-    Plan,
-)
+from tests.kit.kills.plan import AGAIN, API, BACK, CHANGE, ENGINE, ETCD, EVERYTHING, Outcome, Plan
 from tests.kit.kills.world import World, engine_of, find_process, until, wait
 from tests.kit.trial import kill as kill_all
 from tests.kit.trial import manifests_of

@@ -15,7 +15,7 @@ from tests.kit.scheduling_world import eventually
 from tests.kit.twin.cluster import Twin
 from tests.kit.twin.cluster.process import Process, Program
 from tools.toolchain import ToolchainError, Tools, ensure
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 OBJECTS: Json = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
 LOOPBACK = "127.0.0.1"

@@ -35,11 +35,7 @@ class Shape(TypedDict, total=False):
 def pod(name: str, namespace: str, **shape: Unpack[Shape]) -> Manifest:
     """A pod."""
     size = dict(shape.get("requests", {}))
-    container = {
-        "name": "main",
-        "image": IMAGE,
-        "resources": {"requests": size, "limits": size},
-    }
+    container = {"name": "main", "image": IMAGE, "resources": {"requests": size, "limits": size}}
     spec: dict[str, Any] = {
         "schedulerName": shape.get("scheduler", "default-scheduler"),
         "restartPolicy": "Never",

@@ -17,7 +17,7 @@ THROTTLED = "throttled-scheduler"
 """Name that pods write as schedulerName."""
 
 BINARIES = {GANG: "kube-scheduler-gang", THROTTLED: "kube-throttler"}
-"""The given executable (tools/toolchain/given.py) of each scheduler that cannot be built."""
+"""The given executable (tools/toolchain/installed.py) of each scheduler that cannot be built."""
 
 SETTINGS = Gang(
     annotation_prefix="gang-scheduling.preferred.jp/gang", timeout_seconds=30, jitter_seconds=1

@@ -20,7 +20,7 @@ from tests.kit.twin.pods import pod
 from tests.kit.twin.schedulers import BINARIES, MAKERS, THROTTLED, rights
 from tests.kit.twin.watch import Watch
 from tools.toolchain import ToolchainError
-from tools.toolchain.given import find
+from tools.toolchain.installed import find
 
 CRDS = ("schedule.k8s.everpeace.github.com",)
 """Groups of the kinds that the twin serves besides Kubernetes' own."""

@@ -1,6 +1,6 @@
 """The definition of an experiment, and the forms that most predictions take."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,13 @@ def every(*pools: str) -> frozenset[str]:
     )
 
 
+def done(
+    groups: Mapping[str, Group], impact: Impact, hosts: Iterable[str], at_most: int | None = None
+) -> Prediction:
+    """One thing happens to hosts, to ``at_most`` so many of them, as the change asks."""
+    return Prediction(Outcome.DONE, groups, {impact: Hosts(frozenset(hosts), at_most)})
+
+
 def still(**available: int) -> Prediction:
     """Nothing happens to any machine; ``available`` are the groups' machines."""
     return Prediction(Outcome.DONE, {name: Group(0, 0, 0, n) for name, n in available.items()})
@@ -93,7 +100,7 @@ def rolled(name: str, at_once: int, fewest: int) -> Prediction:
     """Every machine of one pool is replaced, on the hosts that the pool has."""
     hosts = every(name)
     group = Group(len(hosts), len(hosts), at_once, fewest)
-    return Prediction(Outcome.DONE, {name: group}, {Impact.REIMAGE: Hosts(hosts)})
+    return done({name: group}, Impact.REIMAGE, hosts)
 
 
 def strategy(surge: int, unavailable: int) -> dict[str, Any]:

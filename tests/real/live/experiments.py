@@ -18,6 +18,7 @@ from tests.real.live.experiment import (
     TEMPLATE,
     Experiment,
     Step,
+    done,
     every,
     rolled,
     still,
@@ -71,11 +72,7 @@ IN_PLACE = (
     Experiment(
         "host added",
         Edit(added={MANUAL_9: ("manual", "a")}),
-        Prediction(
-            Outcome.DONE,
-            {"manual": Group(0, 1, 1, 8)},
-            {Impact.ADD: Hosts(frozenset({MANUAL_9}))},
-        ),
+        done({"manual": Group(0, 1, 1, 8)}, Impact.ADD, {MANUAL_9}),
         PLANNER,
     ),
 )
@@ -88,22 +85,14 @@ IMAGES = (
     Experiment(
         "image, by zone",
         Edit({"pools.zoned.os": UBUNTU}),
-        Prediction(
-            Outcome.DONE,
-            {f"zoned-{zone}": Group(4, 4, 1, 3) for zone in "ab"},
-            {Impact.REIMAGE: Hosts(every("zoned"))},
-        ),
+        done({f"zoned-{zone}": Group(4, 4, 1, 3) for zone in "ab"}, Impact.REIMAGE, every("zoned")),
         PLANNER,
     ),
     Experiment("image, OnDelete", Edit({"pools.manual.os": UBUNTU}), still(manual=9), PLANNER),
     Experiment(
         "image, surge with a spare",
         Edit({"pools.surge.os": UBUNTU}),
-        Prediction(
-            Outcome.DONE,
-            {"surge": Group(8, 8, 1, 8)},
-            {Impact.REIMAGE: Hosts(every("surge"), at_most=8)},
-        ),
+        done({"surge": Group(8, 8, 1, 8)}, Impact.REIMAGE, every("surge"), 8),
         PLANNER,
     ),
     Experiment(
@@ -119,31 +108,19 @@ BY_POOL = (
     Experiment(
         "kubelet, surge and 2 out",
         Edit({"pools.surge.kubelet": {"max_pods": 200}, "pools.surge.rollout.max_unavailable": 2}),
-        Prediction(
-            Outcome.DONE,
-            {"surge": Group(8, 8, 3, 6)},
-            {Impact.REIMAGE: Hosts(every("surge"), at_most=8)},
-        ),
+        done({"surge": Group(8, 8, 3, 6)}, Impact.REIMAGE, every("surge"), 8),
         PLANNER,
     ),
     Experiment(
         "two spares more",
         Edit({"pools.four.spares": 2}),
-        Prediction(
-            Outcome.DONE,
-            {"four": Group(2, 0, 2, 10)},
-            {Impact.REMOVE: Hosts(every("four"), at_most=2)},
-        ),
+        done({"four": Group(2, 0, 2, 10)}, Impact.REMOVE, every("four"), 2),
         DELETION,
     ),
     Experiment(
         "OnDelete, a Machine deleted",
         Edit(),
-        Prediction(
-            Outcome.DONE,
-            {"manual": Group(1, 1, 1, 8)},
-            {Impact.REIMAGE: Hosts(frozenset({host_name("manual", 1)}))},
-        ),
+        done({"manual": Group(1, 1, 1, 8)}, Impact.REIMAGE, {host_name("manual", 1)}),
         PLANNER,
         deleted=host_name("manual", 1),
     ),
@@ -153,8 +130,7 @@ PATCH = (
     Experiment(
         "patch, all in one step",
         Edit({"cluster.kubernetes": "v1.34.8"}),
-        Prediction(
-            Outcome.DONE,
+        done(
             {
                 CONTROL: Group(3, 3, 1, 2),
                 "one": Group(8, 8, 1, 7),
@@ -172,16 +148,13 @@ PATCH = (
                 **{name: Group(0, 0, 0, n) for name, n in (("giver", 3), ("places-a", 1))},
                 "places-b": Group(0, 0, 0, 5),
             },
-            {
-                Impact.REIMAGE: Hosts(
-                    every(
-                        CONTROL,
-                        *("one", "two", "four", "zoned", "surge"),
-                        *("joined", "parted", "mixed", "named"),
-                    ),
-                    at_most=3 + 8 + 6 + 10 + 8 + 8 + 4 + 8 + 5,
-                )
-            },
+            Impact.REIMAGE,
+            every(
+                CONTROL,
+                *("one", "two", "four", "zoned", "surge"),
+                *("joined", "parted", "mixed", "named"),
+            ),
+            3 + 8 + 6 + 10 + 8 + 8 + 4 + 8 + 5,
         ),
         f"{PLANNER}; {PREFLIGHT}",
     ),
@@ -191,10 +164,11 @@ LAST = (
     Experiment(
         "host removed from the list",
         Edit(removed=(host_name("zoned", 1, "b"),)),
-        Prediction(
-            Outcome.DONE,
+        done(
             {"zoned-b": Group(1, 0, 1, 3)},
-            {Impact.REMOVE: Hosts(frozenset(host_name("zoned", n, "b") for n in range(1, 5)), 1)},
+            Impact.REMOVE,
+            {host_name("zoned", n, "b") for n in range(1, 5)},
+            1,
         ),
         DELETION,
     ),

@@ -10,6 +10,7 @@ from tests.real.live.experiment import (
     PREFLIGHT,
     TEMPLATE,
     Experiment,
+    done,
     every,
     still,
 )
@@ -88,11 +89,7 @@ MADE_ANEW = (
     Experiment(
         "three lines appended, with two spares",
         Edit(added=dict.fromkeys(NEW, ("spared", "a"))),
-        Prediction(
-            Outcome.DONE,
-            {"spared": Group(0, 3, 3, 4)},
-            {Impact.ADD: Hosts(every("spared").union(NEW), at_most=3)},
-        ),
+        done({"spared": Group(0, 3, 3, 4)}, Impact.ADD, every("spared").union(NEW), 3),
         CHOICE,
     ),
     Experiment(
@@ -114,26 +111,19 @@ TOGETHER = (
     Experiment(
         "control plane and a pool together",
         Edit(
-            {
-                "pools.control.kubelet": {"max_pods": 200},
-                "pools.zoned.kubelet": {"max_pods": 200},
-            }
+            {"pools.control.kubelet": {"max_pods": 200}, "pools.zoned.kubelet": {"max_pods": 200}}
         ),
-        Prediction(
-            Outcome.DONE,
+        done(
             {CONTROL: Group(3, 3, 1, 2), **{f"zoned-{zone}": Group(4, 4, 1, 3) for zone in "ab"}},
-            {Impact.REIMAGE: Hosts(every(CONTROL, "zoned"))},
+            Impact.REIMAGE,
+            every(CONTROL, "zoned"),
         ),
         f"{KCP_UPDATE}; {PLANNER}",
     ),
     Experiment(
         "a spare fewer",
         Edit({"pools.spared.spares": 1}),
-        Prediction(
-            Outcome.DONE,
-            {"spared": Group(0, 1, 1, 7)},
-            {Impact.ADD: Hosts(every("spared").union(NEW), at_most=1)},
-        ),
+        done({"spared": Group(0, 1, 1, 7)}, Impact.ADD, every("spared").union(NEW), 1),
         CHOICE,
     ),
     Experiment(
@@ -186,10 +176,10 @@ MERGED = (
     Experiment(
         "zone of a host changed, its Machine marked",
         Edit(changed={host_name("places", 3): {**_ZONE_B, "ip": "10.40.1.203"}}),
-        Prediction(
-            Outcome.DONE,
+        done(
             {"places-a": Group(1, 0, 1, 1), "places-b": Group(0, 1, 1, 4)},
-            {Impact.REIMAGE: Hosts(frozenset({host_name("places", 3)}))},
+            Impact.REIMAGE,
+            {host_name("places", 3)},
         ),
         f"{DELETION}; {CHOICE}",
         marked=host_name("places", 3),
@@ -207,8 +197,7 @@ AGAIN = (
     Experiment(
         "minor, applied again",
         Edit(),
-        Prediction(
-            Outcome.DONE,
+        done(
             {
                 CONTROL: Group(0, 0, 0, 3),
                 "one": Group(8, 8, 1, 7),
@@ -225,14 +214,9 @@ AGAIN = (
                 **{name: Group(0, 0, 0, n) for name, n in (("stocked", 4), ("giver", 3))},
                 **{name: Group(0, 0, 0, n) for name, n in (("places-a", 1), ("places-b", 5))},
             },
-            {
-                Impact.REIMAGE: Hosts(
-                    every(
-                        "one", "two", "four", "zoned", "surge", "joined", "parted", "mixed", "named"
-                    ),
-                    at_most=8 + 6 + 10 + 7 + 8 + 4 + 8 + 5,
-                )
-            },
+            Impact.REIMAGE,
+            every("one", "two", "four", "zoned", "surge", "joined", "parted", "mixed", "named"),
+            8 + 6 + 10 + 7 + 8 + 4 + 8 + 5,
         ),
         f"{GUARD}; {PREFLIGHT}",
     ),

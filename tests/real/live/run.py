@@ -70,12 +70,7 @@ def observe(module: str = "tests.real.live.run", *arguments: str) -> Any:
     with tempfile.TemporaryDirectory(prefix="foresite-live-") as folder:
         # Time tells whether a rollout is stuck, so busy neighbours must not hold up the managers.
         # Who may not have that goes on without.
-        command = [
-            "nice",
-            "-n",
-            "-10",
-            *inside([sys.executable, "-m", module, folder, *arguments]),
-        ]
+        command = ["nice", "-n", "-10", *inside([sys.executable, "-m", module, folder, *arguments])]
         # A lazy garbage collector takes an eighth off the servers' work.
         env = {"GOGC": "400", **os.environ}
         done = subprocess.run(

@@ -9,6 +9,7 @@ from tests.real.live.experiment import (
     PLANNER,
     PREFLIGHT,
     Experiment,
+    done,
     every,
     strategy,
     version,
@@ -61,10 +62,7 @@ REFUSED_AND_STUCK = (
     Experiment(
         "image, surge without a spare",
         Edit(
-            {
-                "pools.one.os": "rocky-9",
-                "pools.one.rollout": {"max_surge": 1, "max_unavailable": 0},
-            }
+            {"pools.one.os": "rocky-9", "pools.one.rollout": {"max_surge": 1, "max_unavailable": 0}}
         ),
         Prediction(Outcome.STUCK, {"one": Group(0, 0, 1, 8)}, says="no available host found"),
         PLANNER,
@@ -94,9 +92,7 @@ WAYS_OUT = (
     Experiment(
         "revert of workers ahead",
         Edit(),
-        Prediction(
-            Outcome.DONE, {"four": Group(0, 4, 4, 6)}, {Impact.ADD: Hosts(every("four"), at_most=4)}
-        ),
+        done({"four": Group(0, 4, 4, 6)}, Impact.ADD, every("four"), 4),
         PLANNER,
     ),
     Experiment(
@@ -125,10 +121,10 @@ MARKED = (
     Experiment(
         "host moved, its Machine marked",
         Edit(changed={host_name("two", 6): {"pool": "manual"}}),
-        Prediction(
-            Outcome.DONE,
+        done(
             {"two": Group(1, 0, 1, 6), "manual": Group(0, 1, 1, 10)},
-            {Impact.REIMAGE: Hosts(frozenset({host_name("two", 6)}))},
+            Impact.REIMAGE,
+            {host_name("two", 6)},
         ),
         f"{DELETION}; {CHOICE}",
         marked=host_name("two", 6),

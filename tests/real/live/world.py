@@ -122,7 +122,7 @@ def prepare(client: Client, site: str, directory: Path) -> None:
 ADAPTATIONS = {
     "KubeadmControlPlane: `etcd.external`": (
         "a stacked etcd is reached through a pod on the host, and the hosts are played"
-    ),
+    )
 }
 """Every change of a site's objects before they are applied, with its reason."""
 

@@ -17,7 +17,7 @@ from schemas.rules import (
     accelerators_requests,
     files,
     judge,
-    object_cache_endpoints,
+    object_cache_server,
     remediation,
     remediation_repairs,
     schedulers,
@@ -25,7 +25,7 @@ from schemas.rules import (
 )
 from schemas.rules import versions as version_rules
 from schemas.rules.accelerators import OPERATOR_IMAGE
-from schemas.rules.scope import InPool
+from schemas.rules.finding import InPool
 from tests.golden import every_site, with_file, with_pool
 
 SITE = every_site()["tokyo-1"]
@@ -43,7 +43,7 @@ def test_a_registry_has_a_port_of_tcp(port: int, fits: bool) -> None:
     layers = {"bucket": "image-layers", "registries": [f"registry.example:{port}"]}
     if fits:
         site = with_section(SITE, "cache", image_layers=layers)
-        assert list(judge(object_cache_endpoints.image_layers, site)) == []
+        assert list(judge(object_cache_server.image_layers, site)) == []
     else:
         with pytest.raises(ValidationError, match=r"registries\.0"):
             with_section(SITE, "cache", image_layers=layers)

@@ -9,8 +9,7 @@ import pytest
 from schemas.facts.site import Site
 from schemas.model.codes import Code
 from schemas.rules import network_devices
-from schemas.rules.finding import Finding
-from schemas.rules.scope import InPool
+from schemas.rules.finding import Finding, InPool
 from tests.components.network_devices.test_network_devices import EVERYTHING
 from tests.kit.network_device_sites import CARD, DIVIDED, SHARED, card, site
 

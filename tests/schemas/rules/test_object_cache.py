@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from components.object_cache import bootstrap
 from components.object_cache.buckets import bucket_text, quota_of_server
-from components.object_cache.endpoints import endpoint_text
+from components.object_cache.service import endpoint_text
 from components.training import job
 from schemas.editor import site_schema
 from schemas.facts.site import Site
@@ -27,7 +27,7 @@ from schemas.model.vocabulary import CacheDiscovery
 from schemas.reading.host_list import Host
 from schemas.reading.literal_secrets import in_document
 from schemas.reading.yaml_reader import read_yaml
-from schemas.rules import judge, object_cache_endpoints, object_cache_server, site_findings
+from schemas.rules import judge, object_cache_server, site_findings
 from schemas.rules import object_cache as rules
 from schemas.rules.finding import Finding
 from tests.golden import every_site, of_kind, with_file, with_pool
@@ -200,26 +200,26 @@ def test_a_bucket_may_be_for_the_caches_own_namespace_and_for_any_where_there_ar
 )
 def test_addresses_given_by_hand_are_those_of_the_proposal(network: str, count: int) -> None:
     """KEP-3070, Design Details: examples 1 to 3; a network of 16 addresses is not divided."""
-    assert object_cache_endpoints.static_addresses(IPv4Network(network)) == count
+    assert object_cache_server.static_addresses(IPv4Network(network)) == count
 
 
 @pytest.mark.parametrize("services", ["10.96.0.0/16", "10.96.0.0/22", "10.96.0.0/24"])
 def test_the_address_that_is_advised_is_one(services: str) -> None:
     cluster = SITE.file.cluster.model_copy(update={"services": services})
     site = with_file(SITE, cluster=cluster)
-    (finding,) = judge(object_cache_endpoints.address, with_cache(site, address="10.0.0.1"))
+    (finding,) = judge(object_cache_server.address, with_cache(site, address="10.0.0.1"))
     match = re.match(r"write (\S+),", finding.fix)
     assert match
-    assert list(judge(object_cache_endpoints.address, with_cache(site, address=match[1]))) == []
+    assert list(judge(object_cache_server.address, with_cache(site, address=match[1]))) == []
 
 
 def test_dns_finds_as_many_servers_as_one_answer_holds() -> None:
     def found(hosts: int) -> list[Code]:
         site = with_cache(with_hosts(hosts), discovery=CacheDiscovery.DNS)
-        return [each.code for each in judge(object_cache_endpoints.discovery, site)]
+        return [each.code for each in judge(object_cache_server.discovery, site)]
 
-    assert found(object_cache_endpoints.MOST_BY_DNS) == []
-    assert found(object_cache_endpoints.MOST_BY_DNS + 1) == [Code("cache-unreachable")]
+    assert found(object_cache_server.MOST_BY_DNS) == []
+    assert found(object_cache_server.MOST_BY_DNS + 1) == [Code("cache-unreachable")]
 
 
 @pytest.mark.parametrize("hosts", [1, 400, 5000])
@@ -227,7 +227,7 @@ def test_the_list_of_servers_is_judged_by_its_size(hosts: int) -> None:
     site = with_hosts(hosts)
     real = len(endpoint_text(site, cache_of(site)).encode())
     estimate = sum(
-        len(host.name) + len(host.ip) + object_cache_endpoints.ENDPOINT_BYTES
+        len(host.name) + len(host.ip) + object_cache_server.ENDPOINT_BYTES
         for host in site.cache_hosts()
     )
     overhead = 300  # what stands once, whatever the number of hosts
@@ -236,8 +236,8 @@ def test_the_list_of_servers_is_judged_by_its_size(hosts: int) -> None:
 
 
 def test_a_list_of_servers_beyond_a_config_map_is_refused() -> None:
-    assert list(judge(object_cache_endpoints.discovery, with_hosts(5000))) == []
-    (finding,) = judge(object_cache_endpoints.discovery, with_hosts(8000))
+    assert list(judge(object_cache_server.discovery, with_hosts(5000))) == []
+    (finding,) = judge(object_cache_server.discovery, with_hosts(8000))
     assert finding.code is Code("out-of-bounds")
 
 
@@ -247,11 +247,11 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
         buckets = [Bucket(name=f"b-{n:04}", quota="1Gi", namespaces=spaces) for n in range(count)]
         return with_cache(buckets=buckets)
 
-    (finding,) = judge(object_cache_endpoints.bucket_file, site(700))
+    (finding,) = judge(object_cache_server.bucket_file, site(700))
     assert finding.code is Code("out-of-bounds")
     fitting = site(550)
-    assert list(judge(object_cache_endpoints.bucket_file, fitting)) == []
-    assert len(bucket_text(fitting, cache_of(fitting))) <= object_cache_endpoints.LARGEST_CONFIG_MAP
+    assert list(judge(object_cache_server.bucket_file, fitting)) == []
+    assert len(bucket_text(fitting, cache_of(fitting))) <= object_cache_server.LARGEST_CONFIG_MAP
 
 
 # --- its programs ----------------------------------------------------------------------------

@@ -45,7 +45,7 @@ from schemas.rules import (
     site_findings,
     versions,
 )
-from schemas.rules.scope import InPool, InZone
+from schemas.rules.finding import InPool, InZone
 from tests.invalid.faults import FOLDER
 from tests.kit.repository import all_sites
 

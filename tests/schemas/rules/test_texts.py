@@ -13,7 +13,7 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.texts import SCHEMAS, TABLES, rows
 from schemas.rules import once
-from schemas.rules.texts import say
+from schemas.rules.finding import say
 
 ROWS = rows()
 ROOMS = ("model", "reading", "rules")

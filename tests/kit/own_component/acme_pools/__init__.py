@@ -2,7 +2,12 @@
 
 from pathlib import Path
 
+from pydantic import field_validator
+from pydantic_core import PydanticCustomError
+
 from foresite.own import CONTRACT, Component, DnsLabel, Network, OwnersRule, Settings, SiteView
+
+print("a package may say something while it is loaded")
 
 
 class Pools(Settings):
@@ -12,6 +17,18 @@ class Pools(Settings):
     """Networks of addresses by the name of their pool."""
     fault: str = ""
     """What goes wrong, in tests."""
+    parity: str = "even"
+    """What its validator says, in tests."""
+
+    @field_validator("parity")
+    @classmethod
+    def is_even(cls, value: str) -> str:
+        """The value, unless it is odd."""
+        if value == "odd":
+            raise ValueError("that is odd")
+        if value == "many":
+            raise PydanticCustomError("too_many", "Value is too many")
+        return {"even": value}[value]
 
 
 def objects(site: SiteView, settings: Pools) -> list[dict[str, object]]:

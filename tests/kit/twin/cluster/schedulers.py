@@ -8,8 +8,8 @@ from typing import Any
 
 import yaml
 
+from controlplane.access import write_private
 from controlplane.client import Manifest
-from controlplane.credentials import write_private
 from controlplane.errors import ControlPlaneError
 from controlplane.flags import gate_list
 from controlplane.ports import free_port

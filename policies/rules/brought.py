@@ -1,0 +1,124 @@
+"""What is asked only of objects that a team brings: Foresite answers for its own.
+
+A chart may need any of it, so each is a danger that somebody allows (policies/third_party.toml).
+"""
+
+import tomllib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from policies.embedded import bodies
+from policies.pods import Pod, items, mapping
+from policies.rule import Found, Json, Object, text, texts
+from policies.rules.accelerators import is_extended
+from policies.rules.access import BINDINGS, EVERYWHERE, ROLES, WRITING, rules_of
+from policies.rules.network import POLICIES, WEBHOOKS
+from policies.rules.ownership import COMPONENT
+from schemas.kubernetes.pod_security import ENFORCE
+
+TEAMS = "teams"
+"""The component that makes the namespaces of teams, and their limits."""
+LIMITS = frozenset({"LimitRange", "NetworkPolicy", "ResourceQuota"})
+BETWEEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+"""What stands between writers and the API server, by kind: the field, and what it does."""
+DELETING = frozenset({"delete", "deletecollection"})
+
+
+def _privileged_namespace(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, ("Namespace",)):
+        if mapping(body, "metadata", "labels").get(ENFORCE) == "privileged":
+            path = f'{place}metadata.labels["{ENFORCE}"]'
+            yield Found(path, "whoever may make pods in it has the hosts that they run on")
+
+
+def _devices_held(pod: Pod) -> Iterator[Found]:
+    if pod.ends:
+        return
+    for each in pod.containers:
+        resources = mapping(each.body, "resources")
+        for name in dict.fromkeys((*mapping(resources, "requests"), *mapping(resources, "limits"))):
+            if is_extended(text(name)):
+                message = f"container {each.name} keeps {name} from jobs as long as it runs"
+                yield Found(f"{each.path}.resources", message, value=name)
+    for index, claim in items(pod.spec, "resourceClaims"):
+        named = text(claim.get("resourceClaimTemplateName") or claim.get("resourceClaimName"))
+        message = f"the pod keeps the devices of claim {named} from jobs as long as it runs"
+        yield Found(f"{pod.path}.resourceClaims[{index}]", message, value=named)
+
+
+def _writes_everywhere(each: Object) -> Iterator[Found]:
+    for place, rule, kind in rules_of(each):
+        groups, resources = {*texts(rule.get("apiGroups"))}, {*texts(rule.get("resources"))}
+        named = {name for group, name in EVERYWHERE if {group, "*"} & groups} & resources
+        may = (WRITING | DELETING) & {*texts(rule.get("verbs"))}
+        if kind == "ClusterRole" and named and may and not texts(rule.get("resourceNames")):
+            message = f"it may {', '.join(sorted(may))} all {', '.join(sorted(named))}"
+            yield Found(f"{place}.resources", message)
+
+
+def _roles_of_others(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    makers: dict[tuple[str, ...], set[str]] = {}
+    for each in objects:
+        for _, body in bodies(each, ROLES):
+            role = each.cluster, body["kind"], *_named(body)
+            makers.setdefault(role, set()).add(_component(each))
+    for each in objects:
+        for place, body in bodies(each, BINDINGS):
+            named = mapping(body, "roleRef")
+            kind, name = text(named.get("kind")), text(named.get("name"))
+            space = _named(body)[0] if kind == "Role" else ""
+            found = makers.get((each.cluster, kind, space, name), set())
+            if found and _component(each) not in found:
+                whose = " and ".join(sorted(found))
+                message = f"it gives away the rights of {kind} {name}, which {whose} has made"
+                yield each, Found(f"{place}roleRef.name", message)
+
+
+def _named(body: Json) -> tuple[str, str]:
+    metadata = mapping(body, "metadata")
+    return text(metadata.get("namespace")), text(metadata.get("name"))
+
+
+def _component(each: Object) -> str:
+    return text(mapping(each.metadata, "labels").get(COMPONENT))
+
+
+def _admission_of_others(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, WEBHOOKS):
+        for index, hook in items(body, "webhooks"):
+            if _of_kubernetes(hook, "rules"):
+                yield Found(f"{place}webhooks[{index}].rules", BETWEEN["webhook"])
+    for place, body in bodies(each, BETWEEN["kinds"]):
+        path, message = BETWEEN["kinds"][body["kind"]]
+        part = mapping(body, *path.split("."))
+        own = body["kind"] in POLICIES
+        if part and (not own or _of_kubernetes(mapping(part, "matchConstraints"), "resourceRules")):
+            yield Found(f"{place}{path}", message)
+
+
+def _of_kubernetes(body: Json, field: str) -> bool:
+    """True if rules are over kinds of Kubernetes, or say no group."""
+    groups = [group for _, rule in items(body, field) for group in texts(rule.get("apiGroups"))]
+    return not groups or any("." not in e or e.endswith((".k8s.io", "metal3.io")) for e in groups)
+
+
+def _priority_of_others(each: Object) -> Iterator[Found]:
+    for place, body in bodies(each, ("PriorityClass",)):
+        if body.get("globalDefault") is True:
+            message = "every pod that names no PriorityClass gets this one, also jobs of teams"
+            yield Found(f"{place}globalDefault", message)
+        value = body.get("value")
+        if isinstance(value, int | float) and value > 0:
+            yield Found(f"{place}value", "its pods may evict those of lower priority")
+
+
+def _limits_of_teams(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
+    spaces = {
+        (each.cluster, each.name)
+        for each in objects
+        if each.kind == "Namespace" and _component(each) == TEAMS
+    }
+    for each in objects:
+        if each.kind in LIMITS and (each.cluster, each.namespace) in spaces:
+            message = f"the limits of {each.namespace} are what the site file says of its team"
+            yield each, Found("spec", message)
