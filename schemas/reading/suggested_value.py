@@ -50,7 +50,7 @@ def _candidates(value: str) -> Iterator[str]:
     if _VERSION.fullmatch(bare):
         yield f"v{bare}"
     addresses = _ADDRESS.findall(bare)
-    if len(addresses) == 1 and "/redfish" not in bare:
+    if len(addresses) == 1 and "/redfish/" not in bare:
         yield ".".join(str(int(part)) for part in addresses[0].split("."))
     digits = re.sub(r"[-:.\s]", "", bare.lower())
     if _HARDWARE_ADDRESS.fullmatch(digits):

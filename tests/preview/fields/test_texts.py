@@ -115,7 +115,7 @@ BOMB = "a: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nd: [*c, *c]\n"
         "a: 'open\n",
         "a: \x00\n",
         json.dumps({"a": "x" * 2**20}),
-        json.dumps({"a": [0] * 50_000}),
+        json.dumps({"a": [0] * 250_000}),
         "",
     ],
     ids=range(18),
