@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
         if form == "json":
             # A List has no place for them, and kubectl is to take what is printed.
             say("\n".join(made.notes))
-            show(_as_list(made), end="")
+            listed = {"apiVersion": "v1", "kind": "List", "items": made.objects}
+            show(json.dumps(listed, indent=2))
         else:
             show(documents(*made), end="")
         return OK
@@ -173,11 +174,6 @@ def _bucket_line(name: str, has: Json) -> str:
     writers = "every pod" if has["open"] else f"pods of {', '.join(has['namespaces']) or 'nobody'}"
     may = "may write it; anybody may read it" if has["public"] else "may read and write it"
     return f"  {name}  {writers} {may}"
-
-
-def _as_list(made: Made) -> str:
-    body = {"apiVersion": "v1", "kind": "List", "items": made.objects}
-    return json.dumps(body, indent=2) + "\n"
 
 
 def _refuse(form: str, refused: list[Refusal]) -> None:

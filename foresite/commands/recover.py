@@ -21,7 +21,7 @@ from foresite.delivery.recovery.examined import (
     of_note,
 )
 from foresite.delivery.recovery.explained import explain_steps, sides
-from foresite.delivery.recovery.leftover import restore_fields
+from foresite.delivery.recovery.remains import restore_fields
 from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
 from foresite.delivery.stack.alone import lock_site
