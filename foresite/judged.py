@@ -103,7 +103,10 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     refused: list[Placed] = []
     advised: list[Advice] = []
     for violation in found.violations:
-        spot = _spot(violation, spots)
+        of = violation.object
+        api = str(of.body.get("apiVersion", ""))
+        known_at = spots.get((of.cluster, api, of.kind, of.namespace, of.name))
+        spot = Spot(*(known_at or ("", of.title)), violation.found.path)
         if violation.rule.severity is Severity.MANDATORY:
             refused.append((spot, _problem(site, violation, spot)))
         else:
@@ -155,13 +158,6 @@ def _today() -> datetime.date:
         return today(os.environ)
     except DayError as error:
         raise UsageError(str(error)) from None
-
-
-def _spot(violation: Violation, spots: Mapping[Key, tuple[str, str]]) -> Spot:
-    each = violation.object
-    api = str(each.body.get("apiVersion", ""))
-    known = spots.get((each.cluster, api, each.kind, each.namespace, each.name))
-    return Spot(*(known or ("", each.title)), violation.found.path)
 
 
 def _problem(site: Site, violation: Violation, spot: Spot) -> Problem:

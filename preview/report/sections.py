@@ -7,9 +7,8 @@ from itertools import groupby
 from components.effects.vocabulary import Action, Impact
 from preview.report.blocks import Line, Names, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
-from preview.report.ranges import FEW, first_few, ranges
 from preview.report.reasons import Because, Why, group_reasons
-from preview.report.words import count, few, meaning, which
+from preview.report.words import FEW, count, few, first_few, meaning, ranges, which
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.model.problem import Problem
 

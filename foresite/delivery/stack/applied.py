@@ -104,10 +104,8 @@ class Commits:
         of the commits that it brings need not have been read by anybody. Raises GitError.
         """
         which = [f"{since}..{self.head}"] if since else ["--max-count=1", self.head]
-        found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--").split(
-            "\0"
-        )
-        return dict(each.split("\n", 1) for each in found if each.strip())
+        found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--")
+        return dict(each.split("\n", 1) for each in found.split("\0") if each.strip())
 
     def merged_change(self, commit: str) -> Touched:
         """The change of the pull request that was merged with a commit. Raises GitError."""
