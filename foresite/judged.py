@@ -103,16 +103,13 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     refused: list[Placed] = []
     advised: list[Advice] = []
     for violation in found.violations:
-        of = violation.object
-        api = str(of.body.get("apiVersion", ""))
-        known_at = spots.get((of.cluster, api, of.kind, of.namespace, of.name))
-        spot = Spot(*(known_at or ("", of.title)), violation.found.path)
+        spot = _spot(violation, spots)
         if violation.rule.severity is Severity.MANDATORY:
             refused.append((spot, _problem(site, violation, spot)))
         else:
-            rule, each, fault = violation
+            rule, judged, fault = violation
             at, said = ".".join(filter(None, spot)), (fault.message, rule.why, fault.fix)
-            advised.append(Advice(site.name, rule.name, each.title, at, *said))
+            advised.append(Advice(site.name, rule.name, judged.title, at, *said))
     others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
     others += _expired_exceptions(found.expired, granted)
     # What is left of a site that was decommissioned needs fewer.
@@ -158,6 +155,13 @@ def _today() -> datetime.date:
         return today(os.environ)
     except DayError as error:
         raise UsageError(str(error)) from None
+
+
+def _spot(violation: Violation, spots: Mapping[Key, tuple[str, str]]) -> Spot:
+    each = violation.object
+    api = str(each.body.get("apiVersion", ""))
+    known = spots.get((each.cluster, api, each.kind, each.namespace, each.name))
+    return Spot(*(known or ("", each.title)), violation.found.path)
 
 
 def _problem(site: Site, violation: Violation, spot: Spot) -> Problem:

@@ -20,8 +20,7 @@ from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import objects_by_name, patch_faults
 from preview.differences import connections
-from preview.differences.blame import at_edits
-from preview.differences.causes import causes
+from preview.differences.causes import at_edits, causes
 from preview.differences.compare import compare
 from preview.differences.edits import Input, edits
 from preview.objects import Objects

@@ -17,7 +17,6 @@ from typing import NamedTuple
 from foresite.command import FOUND, OK, UsageError, repository, say, show
 from foresite.commands.up import apply, parse_acknowledgements, select, sound
 from foresite.delivery.ready import ready
-from foresite.delivery.stack.alone import lock_site
 from foresite.delivery.stack.applied import (
     Allowances,
     Commits,
@@ -26,7 +25,7 @@ from foresite.delivery.stack.applied import (
     last_success,
     message,
 )
-from foresite.delivery.stack.engine import Engine, EngineError, Record
+from foresite.delivery.stack.engine import Engine, EngineError, Record, lock_site
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.facts.site import Site

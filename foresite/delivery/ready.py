@@ -8,7 +8,7 @@ from typing import NamedTuple
 from foresite.command import UsageError, count, few
 from foresite.delivery.guard import Change, change, guard, needed_counts
 from foresite.delivery.servers.apiserver import NoAnswerError
-from foresite.delivery.servers.lost import Look, look
+from foresite.delivery.servers.inventory import Look, look
 from foresite.delivery.servers.probe import Asked, Need, contexts_of, kubectl_of, probe
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.live import expected_objects
