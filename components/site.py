@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from components.accelerators import objects as accelerators
 from components.admission_policies import objects as admission_policies
-from components.effects.vocabulary import Name
+from components.effects import Name
 from components.etcd_snapshots import objects as etcd_snapshots
 from components.extra import objects as extra
 from components.machines import objects as machines

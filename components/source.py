@@ -3,7 +3,7 @@
 Whoever imports this reads more than the neutral record; pyproject.toml names each module that may.
 """
 
-from components.effects.vocabulary import Side
+from components.effects import Side
 from schemas.facts.site import Site
 
 

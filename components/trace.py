@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import Enum
 from typing import Any, NamedTuple
 
-from components.effects.vocabulary import Name
+from components.effects import Name
 from components.making.manifest import Manifest
 from components.site import objects_by_name
 from schemas.facts.site import Site

@@ -9,11 +9,10 @@ of teams, is unknown.
 from collections.abc import Iterator
 
 from components.admission_policies.names import OWN_SUFFIX, WHAT
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteChange, kinds
 from components.effects.access import ADMISSION, OPENED, admission
 from components.effects.applying import Kind, effect, rules
 from components.effects.bodies import items, mapping, texts
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest
 from components.source import site_of
 

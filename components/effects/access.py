@@ -9,12 +9,11 @@ pkg/apis/admissionregistration.
 
 from collections.abc import Iterator
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import LABELS, effect, not_known
 from components.effects.bodies import items, mapping, texts
 from components.effects.rules import harmless
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest
 
 RBAC = "Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go"
@@ -63,7 +62,7 @@ def subjects(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The subjects of a role: harmless if nobody loses it."""
     old, new = (
         {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
-        for side in (change.before, change.after)
+        for side in change.both
     )
     yield from (MORE if old <= new else LOST)(site, change, field)
 
@@ -72,7 +71,7 @@ def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     """By its labels a ClusterRole's rules become part of others."""
     keys = {
         key
-        for side in (change.before, change.after)
+        for side in change.both
         for key in (mapping(side.body, "metadata", "labels") if side else ())
         if key.startswith(AGGREGATED)
     }

@@ -11,8 +11,7 @@ from enum import Enum, auto
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from components.effects.rules import Judge, Narrowing, Rule, harmless, leads, path
-from components.effects.vocabulary import (
+from components.effects import (
     Action,
     Effect,
     Effects,
@@ -22,6 +21,7 @@ from components.effects.vocabulary import (
     Path,
     SiteChange,
 )
+from components.effects.rules import Judge, Narrowing, Rule, harmless, leads, path
 from components.making.manifest import GroupKind, Manifest, Target
 
 FORCE_NEW = "pulumi-kubernetes 4.25.0, provider/pkg/provider/diff.go, forceNew"

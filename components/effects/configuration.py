@@ -11,21 +11,12 @@ watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validati
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from components.effects import Effect, Effects, Field, Impact, Name, ObjectChange, Side, SiteChange
 from components.effects.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
 from components.effects.bodies import items, mapping
 from components.effects.networks import settings
 from components.effects.pods import TEMPLATES, pod_spec
 from components.effects.rules import Judge, harmless
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    Impact,
-    Name,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
 

@@ -4,13 +4,12 @@ Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go)
 pkg/apis/apps (v1/defaults.go, validation/validation.go).
 """
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scale
 from components.effects.rules import harmless
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Json, Manifest, Target
 
 CONTROLLER = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go"

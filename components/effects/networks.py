@@ -5,9 +5,9 @@ The table is data (networks.toml): custom resources of Cilium and Calico, and Ci
 
 from fnmatch import fnmatchcase
 
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, not_known
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.told import Told
 
 NETWORKS = read_table(globals()).kinds

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+from components.effects import Side
 from components.effects.bodies import items, mapping, texts
 from components.effects.fleet import Group, Host
-from components.effects.vocabulary import Side
 from components.making.manifest import Json
 from components.making.taints import KEEPS_PODS_OUT
 from schemas.kubernetes.node_labels import HOSTNAME_LABEL, is_own

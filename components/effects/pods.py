@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteChange, kinds
 from components.effects.applying import effect
 from components.effects.bodies import mapping
 from components.effects.fleet import Group
 from components.effects.placement import Fit, fits, tolerating
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes import quantities
 

@@ -10,11 +10,10 @@ a node that fits no more at once, maxUnavailable or OnDelete notwithstanding).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from components.effects import kinds
+from components.effects import Name, Side, SiteChange, kinds
 from components.effects.bodies import items, mapping
 from components.effects.placement import Fit, fits, selected_labels
 from components.effects.pods import TEMPLATES, pod_spec
-from components.effects.vocabulary import Name, Side, SiteChange
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.manifests import read_manifests
 

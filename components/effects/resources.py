@@ -5,19 +5,11 @@ Source: Kubernetes 1.34, pkg/apis (core, scheduling, node, storage, policy; vali
 and the controllers that each rule names.
 """
 
+from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import LABELS, effect, former, not_known
 from components.effects.bodies import mapping
 from components.effects.pods import pod_spec
 from components.effects.table import read_table
-from components.effects.vocabulary import (
-    ABSENT,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.manifest import Target
 from schemas.kubernetes.pod_security import PREFIX as POD_SECURITY_LABELS
 

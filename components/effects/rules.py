@@ -9,15 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    Impact,
-    ObjectChange,
-    Path,
-    SiteChange,
-)
+from components.effects import Effect, Effects, Field, Impact, ObjectChange, Path, SiteChange
 from components.making.manifest import GroupKind
 
 ANY = "*"

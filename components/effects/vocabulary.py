@@ -111,6 +111,11 @@ class ObjectChange(NamedTuple):
         return found
 
     @property
+    def both(self) -> tuple[Manifest | None, Manifest | None]:
+        """The object before and after."""
+        return (self.before, self.after)
+
+    @property
     def name(self) -> Name:
         """The component and the logical name."""
         return (self.component, self.one.name)

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.bodies import mapping
 from components.effects.placement import Fit
 from components.effects.pods import Fits, on_both, places, restart
 from components.effects.rules import Judge
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 
 CONTROLLERS = "Kubernetes 1.34, pkg/controller"

@@ -5,9 +5,9 @@ What it says is shown as the owner's word, with their source. The state before a
 the rule: nobody lifts the verdict on a change within that change.
 """
 
+from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import Kind, not_known, rules
 from components.effects.rules import ANY, leads, path
-from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.source import site_of
 from schemas.facts.brought import every_extra, has_own_rules
 from schemas.facts.site import Site

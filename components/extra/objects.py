@@ -22,8 +22,7 @@ def objects(site: Site) -> list[Manifest]:
     for place, entry in every_extra(site):
         mine = [
             registered(body, site.name, f"{COMPONENT}-{entry.name}", f"{entry.name}/")._replace(
-                target=Target(entry.cluster),
-                protect=entry.protect or body["kind"] in FIRST,
+                target=Target(entry.cluster), protect=entry.protect or body["kind"] in FIRST
             )
             for file in files_of(site, entry, place)
             for body in read_manifests(file.text)

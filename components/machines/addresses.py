@@ -11,7 +11,6 @@ IPAddress are named by the prefix and the address, so no two pools share a prefi
 
 from collections.abc import Iterable, Iterator, Mapping
 from ipaddress import ip_network
-from pathlib import Path
 from typing import Any
 
 from components.machines.names import CLUSTER_LABEL, metadata
@@ -80,7 +79,7 @@ def _span(
 def _pool(site: Site, network: str, spans: Iterable[Json], given: Mapping[str, str]) -> Manifest:
     name = pool_name(site, network)
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=metadata(site, name, **{CLUSTER_LABEL: site.name}),
         site=site.name,
         prefix=name,

@@ -5,17 +5,10 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
-from pathlib import Path
-
 from components.machines.applied import LIST, applied_files, applied_list, applies
 from components.machines.certificates import certificate_files, trust_command
 from components.machines.data_disks import PROGRAM, data_disks_script
-from components.machines.host_settings import (
-    after_join,
-    before_join,
-    boot_commands,
-    setting_files,
-)
+from components.machines.host_settings import after_join, before_join, boot_commands, setting_files
 from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
 from components.machines.network_data import node_ip
 from components.machines.proxy import proxy_files
@@ -36,7 +29,7 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
     boot, settings = site.first_boot(pool), site.host_settings(pool)
     late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": after_join(settings)}
     (found,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         files=[*files(site, pool), *setting_files(settings, site.texts)],
         ntp=list(boot.ntp),
         user=boot.ssh.user,

@@ -1,7 +1,5 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
-from pathlib import Path
-
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
@@ -29,7 +27,7 @@ def control_plane(site: Site) -> list[Manifest]:
     data = data_template(site, pool)
     template = machine_template(site, pool, data)
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=metadata(site, site.name),
         replicas=site.replicas(pool),
         version=site.version(pool),

@@ -1,7 +1,6 @@
 """Firmware of hosts: what the Bare Metal Operator sets and flashes through their BMCs."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from components.machines.names import metadata
 from components.making.manifest import Manifest, filled
@@ -19,7 +18,7 @@ def firmware(site: Site) -> Iterator[Manifest]:
                 "reboot": "onReboot" if given.apply == "reboot" else None,
             }
             named = metadata(site, host.name)
-            bodies = filled(Path(__file__).with_suffix(".yaml"), metadata=named, **values)
+            bodies = filled(__file__, metadata=named, **values)
             for body, said in zip(bodies, values.values(), strict=True):
                 if said:
                     yield Manifest(f"{body['kind']}/{host.name}", body)

@@ -3,37 +3,28 @@
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 
+from components.effects import Name, Side
 from components.effects.fleet import Accelerators, Fleet, Group, Host, Pace
 from components.effects.placement import OS_LABEL
-from components.effects.vocabulary import Name, Side
 from components.machines.health import startup_timeout
 from components.machines.names import COMPONENT
 from components.making.manifest import Manifest
 from components.making.taints import CONTROL_PLANE_LABEL, node_taints
 from schemas.facts.site import Site
-from schemas.kubernetes.node_labels import (
-    ACCELERATOR_LABEL,
-    HOSTNAME_LABEL,
-    POOL_LABEL,
-    RACK_LABEL,
-    RAILS_LABEL,
-    REGION_LABEL,
-    SRIOV_LABEL,
-    ZONE_LABEL,
-)
+from schemas.kubernetes import node_labels
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.reading.host_list import Host as Listed
 
 _KNOWN = frozenset(
     {
-        POOL_LABEL,
-        ACCELERATOR_LABEL,
-        RAILS_LABEL,
-        SRIOV_LABEL,
-        REGION_LABEL,
-        ZONE_LABEL,
-        HOSTNAME_LABEL,
+        node_labels.POOL_LABEL,
+        node_labels.ACCELERATOR_LABEL,
+        node_labels.RAILS_LABEL,
+        node_labels.SRIOV_LABEL,
+        node_labels.REGION_LABEL,
+        node_labels.ZONE_LABEL,
+        node_labels.HOSTNAME_LABEL,
         OS_LABEL,
         CONTROL_PLANE_LABEL,
     }
@@ -77,7 +68,7 @@ def side_of(site: Site, objects: Mapping[Name, Manifest]) -> Side:
 def _hosts(listed: tuple[Listed, ...]) -> tuple[Host, ...]:
     """The hosts; those of one place share their labels, as there may be thousands."""
     places = {
-        (zone, rack): ((ZONE_LABEL, zone), (RACK_LABEL, rack))
+        (zone, rack): ((node_labels.ZONE_LABEL, zone), (node_labels.RACK_LABEL, rack))
         for zone, rack in {(host.zone, host.rack) for host in listed}
     }
     return tuple(
@@ -111,7 +102,7 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
             )
             if profile.accelerators
             else Accelerators(),
-            domain=RACK_LABEL if profile.nvlink_domain else "",
+            domain=node_labels.RACK_LABEL if profile.nvlink_domain else "",
         )
 
 
@@ -120,7 +111,7 @@ def _group_labels(site: Site, pool: Pool) -> dict[str, str]:
         **pool.labels,
         **pool.labels_in_place,
         OS_LABEL: "linux",
-        REGION_LABEL: site.file.region,
+        node_labels.REGION_LABEL: site.file.region,
         **site.placing_labels(pool),
     }
     if pool.role is Role.CONTROL_PLANE:

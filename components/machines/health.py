@@ -42,7 +42,7 @@ def health_check(site: Site, pool: Pool) -> Manifest:
         remediation["templateRef"] = {key: template[key] for key in ("apiVersion", "kind")}
         remediation["templateRef"]["name"] = pool.name
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=metadata(site, pool.name, **{CLUSTER_LABEL: site.name}),
         site=site.name,
         selector={CONTROL_PLANE_LABEL: ""} if control_plane else {POOL_LABEL: pool.name},

@@ -8,17 +8,7 @@ import functools
 import json
 from typing import NamedTuple
 
-from components.machines.names import (
-    BOOT_MAC_ANNOTATION,
-    COMPONENT,
-    FAILURE_DOMAIN_LABEL,
-    MAC_ANNOTATION,
-    METAL3_API,
-    POOL_LABEL,
-    RACK_LABEL,
-    SERIAL_ANNOTATION,
-    ZONE_LABEL,
-)
+from components.machines import names
 from components.making.manifest import Json, Manifest, annotate, labels, prune
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
@@ -102,20 +92,20 @@ def _identity(namespace: str, host: Host) -> Json:
         "name": host.name,
         "namespace": namespace,
         "labels": {
-            **labels(namespace, COMPONENT),
-            POOL_LABEL: host.pool,
-            RACK_LABEL: host.rack,
-            ZONE_LABEL: host.zone,
-            FAILURE_DOMAIN_LABEL: host.zone,
+            **labels(namespace, names.COMPONENT),
+            names.POOL_LABEL: host.pool,
+            names.RACK_LABEL: host.rack,
+            names.ZONE_LABEL: host.zone,
+            names.FAILURE_DOMAIN_LABEL: host.zone,
         },
         "annotations": {
-            BOOT_MAC_ANNOTATION: host.mac,
-            SERIAL_ANNOTATION: host.serial,
+            names.BOOT_MAC_ANNOTATION: host.mac,
+            names.SERIAL_ANNOTATION: host.serial,
             **_guards(),
-            **{MAC_ANNOTATION + name[4:]: mac for name, mac in host.more if name[:4] == "mac_"},
+            **{names.MAC_ANNOTATION + key[4:]: mac for key, mac in host.more if key[:4] == "mac_"},
         },
     }
-    return {"apiVersion": METAL3_API, "kind": "BareMetalHost", "metadata": found}
+    return {"apiVersion": names.METAL3_API, "kind": "BareMetalHost", "metadata": found}
 
 
 @functools.cache

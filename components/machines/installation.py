@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from components.effects.vocabulary import SiteChange
+from components.effects import SiteChange
 
 AT_ONCE = 20
 """Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.

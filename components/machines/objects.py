@@ -5,8 +5,6 @@ pools (workers.py), templates that both are made from (templates.py, bootstrap.p
 (health.py), hosts (hosts.py), addresses (addresses.py). Does not own what runs on the cluster.
 """
 
-from pathlib import Path
-
 from components.machines.addresses import address_pools
 from components.machines.controlplane import control_plane
 from components.machines.firmware import firmware
@@ -54,7 +52,7 @@ def clusters(site: Site) -> list[Manifest]:
     spread over."""
     file, used = site.file.cluster, site.zones_of(site.control_plane)
     bodies = filled(
-        Path(__file__).with_suffix(".yaml"),
+        __file__,
         metadata=metadata(site, site.name),
         site=site.name,
         endpoint=file.endpoint,

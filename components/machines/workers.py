@@ -1,18 +1,9 @@
 """Worker pools: a MachineDeployment each, or one for each zone where rollouts keep zones apart."""
 
-from pathlib import Path
-
+from components.machines import names
 from components.machines.applied import not_in_name
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
 from components.machines.in_place import machine_taints
-from components.machines.names import (
-    BOOTSTRAP_API,
-    CLUSTER_LABEL,
-    DEPLOYMENT_LABEL,
-    INFRASTRUCTURE_API,
-    group,
-    metadata,
-)
 from components.machines.templates import data_template, machine_template
 from components.making.manifest import Json, Manifest, filled, hash_name, name_content, prune
 from schemas.facts.site import Site
@@ -47,9 +38,9 @@ def config_template(site: Site, pool: Pool) -> Manifest:
     spec: Json = {"template": {"spec": config}}
     left_out = not_in_name(site, pool)
     body = {
-        "apiVersion": BOOTSTRAP_API,
+        "apiVersion": names.BOOTSTRAP_API,
         "kind": "KubeadmConfigTemplate",
-        "metadata": metadata(site, hash_name(pool.name, name_content(spec, left_out))),
+        "metadata": names.metadata(site, hash_name(pool.name, name_content(spec, left_out))),
         "spec": spec,
     }
     return Manifest(f"KubeadmConfigTemplate/{pool.name}", body, keep=True, not_in_name=left_out)
@@ -60,10 +51,10 @@ def deployment(
 ) -> Manifest:
     """The MachineDeployment of a pool (in one zone)."""
     name = f"{pool.name}-{zone}" if zone else pool.name
-    match = {CLUSTER_LABEL: site.name, DEPLOYMENT_LABEL: name}
+    match = {names.CLUSTER_LABEL: site.name, names.DEPLOYMENT_LABEL: name}
     (body,) = filled(
-        Path(__file__).with_suffix(".yaml"),
-        metadata=metadata(site, name, **{CLUSTER_LABEL: site.name}),
+        __file__,
+        metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: site.name}),
         site=site.name,
         replicas=site.replicas(pool, zone),
         strategy=_strategy(pool.rollout),
@@ -96,14 +87,11 @@ def _strategy(rollout: Rollout) -> Json:
         return {"type": rollout.strategy.value}
     return {
         "type": rollout.strategy.value,
-        "rollingUpdate": {
-            "maxSurge": rollout.max_surge,
-            "maxUnavailable": rollout.max_unavailable,
-        },
+        "rollingUpdate": {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable},
     }
 
 
 def _reference(template: Manifest) -> Json:
     kind = template.body["kind"]
-    api = INFRASTRUCTURE_API if kind.startswith("Metal3") else BOOTSTRAP_API
-    return {"apiGroup": group(api), "kind": kind, "name": template.body["metadata"]["name"]}
+    api = names.INFRASTRUCTURE_API if kind.startswith("Metal3") else names.BOOTSTRAP_API
+    return {"apiGroup": names.group(api), "kind": kind, "name": template.body["metadata"]["name"]}

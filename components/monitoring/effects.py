@@ -7,9 +7,9 @@ Sources: prometheus-operator 0.85.0, pkg/prometheus and pkg/alertmanager (anothe
 a new configuration, which is reloaded).
 """
 
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former, rules
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 
 NO_MACHINE = "no machine is affected, and no pod on one restarts"
 

@@ -8,16 +8,9 @@ from collections.abc import Sequence
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, annotate
 from components.making.watch import RUNBOOKS, Watched
+from components.monitoring import names
 from components.monitoring.alerts import groups, scrapes
 from components.monitoring.dashboards import Panels, boards, dashboards, panels_of_alerts
-from components.monitoring.names import (
-    CUSTOM_RESOURCES,
-    CUSTOM_RESOURCES_FILE,
-    PREFIX,
-    RULES,
-    files,
-    operator_object,
-)
 from components.monitoring.routes import SITE_LABEL, routing
 from components.monitoring.scrape import scraping
 from schemas.facts.site import Site
@@ -48,17 +41,17 @@ def rules(site: Site, monitoring: Monitoring, found: Sequence[Json]) -> list[Man
     """The rules: an object of the operator for each group, or one file for each."""
     if monitoring.prometheus_operator:
         return [
-            operator_object(
+            names.operator_object(
                 site,
                 monitoring,
                 ("v1", "PrometheusRule"),
-                f"{PREFIX}-{group['name']}",
+                f"{names.PREFIX}-{group['name']}",
                 {"groups": [group]},
             )
             for group in found
         ]
     data = {f"{group['name']}.yaml": dump({"groups": [group]}) for group in found}
-    return [files(site, monitoring, RULES, data)] if data else []
+    return [names.files(site, monitoring, names.RULES, data)] if data else []
 
 
 def custom_resources(
@@ -68,8 +61,8 @@ def custom_resources(
     none where it has nothing to show: of itself it knows no custom resources."""
     found = [resource for each in watched for resource in each.custom_resources]
     body = {"kind": "CustomResourceStateMetrics", "spec": {"resources": found}}
-    data = {CUSTOM_RESOURCES_FILE: dump(body)}
-    return [files(site, monitoring, CUSTOM_RESOURCES, data)] if found else []
+    data = {names.CUSTOM_RESOURCES_FILE: dump(body)}
+    return [names.files(site, monitoring, names.CUSTOM_RESOURCES, data)] if found else []
 
 
 def _link_alerts(site: Site, monitoring: Monitoring, panels: Panels, group: Json) -> Json:

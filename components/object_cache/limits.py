@@ -4,7 +4,6 @@ What they are is in ``limits.yaml``, with its sources.
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -31,7 +30,6 @@ def limits(cache: Cache) -> Limits:
     requests = cache.envoy.requests_per_second
     if requests is None:
         return Limits()
-    file = Path(__file__).with_suffix(".yaml")
-    (found,) = filled(file, requests=requests, audience=cache.audience)
+    (found,) = filled(__file__, requests=requests, audience=cache.audience)
     files = {"kubernetes.json": dump_json(found["secret"], indent=2)}
     return Limits(found["filters"], [found["cluster"]], files, [found["volume"]])

@@ -19,22 +19,9 @@ from components.making.manifest import (
 )
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import account, role_and_binding, rule, subject
+from components.object_cache import names
 from components.object_cache.buckets import bucket_text
 from components.object_cache.containers import probes, resources, scrape_annotations
-from components.object_cache.names import (
-    AUDIENCE_VARIABLE,
-    BUCKETS,
-    CAPACITY_VARIABLE,
-    COMPONENT,
-    CONFIG_VARIABLE,
-    DATA_VARIABLE,
-    HOST_VARIABLE,
-    PORT_VARIABLE,
-    SERVER,
-    TOKENS_ROLE,
-    metadata,
-    of_program,
-)
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Cache
@@ -64,17 +51,17 @@ def _daemon(cache: Cache, text: str) -> Daemon:
     if text:
         annotations[CONFIGURATION_ANNOTATION] = hashlib.sha256(text.encode()).hexdigest()
     return Daemon(
-        name=SERVER,
+        name=names.SERVER,
         namespace=cache.namespace,
-        component=COMPONENT,
+        component=names.COMPONENT,
         containers=[_container(cache)],
         volumes=[
             host_path("data", cache.data_path, "Directory"),
-            {"name": "buckets", "configMap": {"name": BUCKETS}},
+            {"name": "buckets", "configMap": {"name": names.BUCKETS}},
             {"name": "temporary", "emptyDir": {"sizeLimit": TEMPORARY}},
         ],
         pod={
-            "serviceAccountName": SERVER,
+            "serviceAccountName": names.SERVER,
             "hostNetwork": True,
             # Else a pod on the host's network knows none of the cluster's names.
             "dnsPolicy": "ClusterFirstWithHostNet",
@@ -117,11 +104,11 @@ def environment(cache: Cache) -> dict[str, str]:
     The space is in bytes, so that it reads the same in any unit.
     """
     return {
-        CONFIG_VARIABLE: cache.server.config_path,
-        DATA_VARIABLE: cache.data_path,
-        CAPACITY_VARIABLE: str(in_bytes(cache.capacity)),
-        AUDIENCE_VARIABLE: cache.audience,
-        PORT_VARIABLE: str(cache.server.port),
+        names.CONFIG_VARIABLE: cache.server.config_path,
+        names.DATA_VARIABLE: cache.data_path,
+        names.CAPACITY_VARIABLE: str(in_bytes(cache.capacity)),
+        names.AUDIENCE_VARIABLE: cache.audience,
+        names.PORT_VARIABLE: str(cache.server.port),
     }
 
 
@@ -131,7 +118,7 @@ def _environment(cache: Cache) -> list[Json]:
     first one, which pods in its network have and are probed at (status.hostIP)."""
     own = cache.server.env
     every = {**environment(cache), **{name: own[name] for name in sorted(own)}}
-    host = {"name": HOST_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}
+    host = {"name": names.HOST_VARIABLE, "valueFrom": {"fieldRef": {"fieldPath": "status.hostIP"}}}
     return [host, *({"name": name, "value": value} for name, value in every.items())]
 
 
@@ -141,9 +128,9 @@ def rights(site: Site, cache: Cache) -> list[Manifest]:
     Not Kubernetes' own role system:auth-delegator: that may ask what anybody is allowed, too.
     """
     reviews = rule("authentication.k8s.io", ["tokenreviews"], ["create"])
-    who = subject(SERVER, cache.namespace)
+    who = subject(names.SERVER, cache.namespace)
     made = [
-        account(of_program(site, cache, SERVER, SERVER)),
-        *role_and_binding("ClusterRole", metadata(site, TOKENS_ROLE), [reviews], who),
+        account(names.of_program(site, cache, names.SERVER, names.SERVER)),
+        *role_and_binding("ClusterRole", names.metadata(site, names.TOKENS_ROLE), [reviews], who),
     ]
-    return by_kind(made, SERVER)
+    return by_kind(made, names.SERVER)

@@ -23,16 +23,7 @@ from components.making.manifest import (
     prune,
     site_object,
 )
-from components.object_cache.names import (
-    CLUSTER,
-    ENDPOINTS,
-    ENVOY,
-    NAME_LABEL,
-    OBJECTS_PORT,
-    SERVER,
-    headless,
-    of_program,
-)
+from components.object_cache import names
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
 from schemas.model.primitives import KubernetesVersion, minor
@@ -53,19 +44,19 @@ def service(site: Site, cache: Cache) -> Manifest:
     """The Service before the Envoys."""
     values = {
         "address": cache.address,
-        "envoys": {NAME_LABEL: ENVOY},
+        "envoys": {names.NAME_LABEL: names.ENVOY},
         "port": PORT,
-        "objects_port": OBJECTS_PORT,
+        "objects_port": names.OBJECTS_PORT,
         "traffic": traffic_distribution(site.file.cluster.kubernetes),
     }
-    metadata = of_program(site, cache, cache.service, ENVOY)
+    metadata = names.of_program(site, cache, cache.service, names.ENVOY)
     return site_object("Service/cache", "v1", metadata, spec=prune(fill(_SERVICE, values)))
 
 
 def servers_by_name(site: Site, cache: Cache) -> Manifest:
     """A name in DNS for the addresses of all servers, ready or not."""
-    values = {"servers": {NAME_LABEL: SERVER}, "server_port": cache.server.port}
-    metadata = of_program(site, cache, headless(cache), SERVER)
+    values = {"servers": {names.NAME_LABEL: names.SERVER}, "server_port": cache.server.port}
+    metadata = names.of_program(site, cache, names.headless(cache), names.SERVER)
     return site_object("Service/servers", "v1", metadata, spec=fill(_SERVERS, values))
 
 
@@ -85,7 +76,9 @@ def endpoint_config(site: Site, cache: Cache) -> Manifest:
     """The ConfigMap with the endpoints. Its name never changes: the kubelet exchanges what its
     folder in the pods links to, which is the one change of a file that Envoy sees."""
     data = {FILE: endpoint_text(site, cache)}
-    return config_map(ENDPOINTS, of_program(site, cache, ENDPOINTS, ENVOY), data)
+    return config_map(
+        names.ENDPOINTS, names.of_program(site, cache, names.ENDPOINTS, names.ENVOY), data
+    )
 
 
 def endpoint_text(site: Site, cache: Cache) -> str:
@@ -95,7 +88,7 @@ def endpoint_text(site: Site, cache: Cache) -> str:
     zones = sorted({host.zone for host in hosts})
     groups = [_zone(site, cache, zone, hosts) for zone in zones]
     return (
-        f'{{"resources": [{{"@type": "{_TYPE}", "cluster_name": "{CLUSTER}", "endpoints": [\n'
+        f'{{"resources": [{{"@type": "{_TYPE}", "cluster_name": "{names.CLUSTER}", "endpoints": [\n'
         + ",\n".join(groups)
         + "\n]}]}\n"
     )

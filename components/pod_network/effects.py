@@ -11,12 +11,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from components.effects.applying import MERGED, Applier, effect, rules
-from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.kubernetes import rules_for
-from components.effects.rules import Judge, Rule, find, find_whole, unknown
-from components.effects.table import read_table
-from components.effects.vocabulary import (
+from components.effects import (
     ABSENT,
     Action,
     Effect,
@@ -30,6 +25,11 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.effects.applying import MERGED, Applier, effect, rules
+from components.effects.kubernetes import RULES as KUBERNETES
+from components.effects.kubernetes import rules_for
+from components.effects.rules import Judge, Rule, find, find_whole, unknown
+from components.effects.table import read_table
 from components.making.brought import logical_name
 from components.making.manifest import Json, Manifest, Target
 from components.making.told import Told

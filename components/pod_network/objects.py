@@ -6,7 +6,6 @@ not, as Cluster API never deletes what it applied.
 """
 
 import json
-from pathlib import Path
 
 from components.making.brought import registered
 from components.making.manifest import CRD, Manifest, Target, annotate, config_map, filled, labels
@@ -37,9 +36,7 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
     parts = {f"{COMPONENT}-{n}" if n > 1 else COMPONENT: p for n, p in enumerate(_parts(text), 1)}
     resources = [{"kind": "ConfigMap", "name": name} for name in parts]
     metadata = {"name": COMPONENT, **common}
-    (resource_set,) = filled(
-        Path(__file__).with_suffix(".yaml"), metadata=metadata, site=site.name, resources=resources
-    )
+    (resource_set,) = filled(__file__, metadata=metadata, site=site.name, resources=resources)
     return [
         *(
             config_map(name, {"name": name, **common}, {"manifests.yaml": part}, Target.MANAGEMENT)

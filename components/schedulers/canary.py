@@ -10,14 +10,7 @@ from components.making.manifest import Json, Manifest, labels, site_object
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
 from components.making.told import Told
-from components.schedulers.names import (
-    COMPONENT,
-    INSTANCE_LABEL,
-    NAME_LABEL,
-    metadata,
-    on_pools,
-    pools_of,
-)
+from components.schedulers import names
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend
 
@@ -33,7 +26,7 @@ def priority_class(site: Site) -> Manifest:
     """The PriorityClass of canaries: they are taken first, and take nobody's place."""
     (found,) = TOLD.rows("priority_class")
     logical, api = f"PriorityClass/{PRIORITY_CLASS}", "scheduling.k8s.io/v1"
-    return site_object(logical, api, metadata(site, PRIORITY_CLASS), value=PRIORITY, **found)
+    return site_object(logical, api, names.metadata(site, PRIORITY_CLASS), value=PRIORITY, **found)
 
 
 def canary(site: Site, backend: Backend) -> Manifest:
@@ -49,8 +42,8 @@ def canary(site: Site, backend: Backend) -> Manifest:
 
 def _labels(site: Site, backend: Backend) -> dict[str, str]:
     """Of its pods: no scheduler's Service or NetworkPolicy may select one."""
-    mine = {NAME_LABEL: PRIORITY_CLASS, INSTANCE_LABEL: backend.name}
-    return {**labels(site.name, COMPONENT), **mine}
+    mine = {names.NAME_LABEL: PRIORITY_CLASS, names.INSTANCE_LABEL: backend.name}
+    return {**labels(site.name, names.COMPONENT), **mine}
 
 
 def _pod(site: Site, backend: Backend) -> Json:
@@ -60,8 +53,8 @@ def _pod(site: Site, backend: Backend) -> Json:
     return {
         **pod,
         # Its scheduler would place it there anyhow; so whoever reads it sees where it runs.
-        "affinity": on_pools(site, backend),
-        "tolerations": tolerations(pools_of(site, backend)),
+        "affinity": names.on_pools(site, backend),
+        "tolerations": tolerations(names.pools_of(site, backend)),
         "securityContext": POD_SECURITY,
         "containers": [{**container, "securityContext": SECURITY}],
     }

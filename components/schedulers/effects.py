@@ -10,14 +10,13 @@ pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory a
 from collections.abc import Iterator
 from functools import partial
 
-from components.effects import access, kinds
+from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteChange, access, kinds
 from components.effects.applying import effect, rules
 from components.effects.bodies import items, mapping
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
 from components.effects.rules import Judge, narrow
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, Side, SiteChange
 from components.effects.workloads import COLLECTED, CRON_JOBS, of_a_pod
 from components.making.manifest import Manifest
 from components.schedulers.names import COMPONENT, INSTANCE_LABEL, NAME_LABEL, SCHEDULER, run_here
@@ -123,7 +122,7 @@ def _of_teams(policy: Manifest) -> bool:
 
 def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A NetworkPolicy that selects schedulers: nobody asks them anything but their metrics."""
-    sides = [each for each in (change.before, change.after) if each is not None]
+    sides = [each for each in change.both if each is not None]
     chosen = [mapping(each.body, "spec", "podSelector", "matchLabels") for each in sides]
     own = all(each.get(NAME_LABEL) == SCHEDULER for each in chosen)
     yield from (TABLE.judges["own_pods"] if own else FENCED)(site, change, field)

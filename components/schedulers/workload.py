@@ -18,16 +18,8 @@ from components.making.manifest import (
     prune,
 )
 from components.making.pod_security import SECURITY
+from components.schedulers import names
 from components.schedulers.configuration import configuration
-from components.schedulers.names import (
-    COMPONENT,
-    CONFIG_DIRECTORY,
-    CONFIG_FILE,
-    HEALTH_PORT,
-    METRICS_PORT,
-    own,
-    selector_labels,
-)
 from schemas.facts.feature_gates import gate_list
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, KubeScheduler
@@ -41,7 +33,7 @@ up after three minutes."""
 
 def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
     """Everything that makes a scheduler run, in the namespace of the schedulers."""
-    text, selector = dump(configuration(site, backend, scheduler)), selector_labels(backend)
+    text, selector = dump(configuration(site, backend, scheduler)), names.selector_labels(backend)
     container, config, *guards = filled(
         __file__,
         image=scheduler.image,
@@ -50,14 +42,14 @@ def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Man
         ports=_ports(scheduler),
         alive=_GANG if scheduler.gang else _ALIVE,
         security=SECURITY,
-        metadata=own(site, backend),
+        metadata=names.own(site, backend),
         selector=selector,
         text=text,
     )
     digest = hashlib.sha256(text.encode()).hexdigest()
     template = {
         "metadata": {
-            "labels": {**labels(site.name, COMPONENT), **selector},
+            "labels": {**labels(site.name, names.COMPONENT), **selector},
             # It reads its configuration when it starts and never again.
             "annotations": {CONFIGURATION_ANNOTATION: digest},
         },
@@ -67,13 +59,13 @@ def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Man
             "volumes": [{"name": "configuration", "configMap": {"name": backend.name}}],
         },
     }
-    runs = replicas.deployment(own(site, backend), selector, scheduler.replicas, template)
+    runs = replicas.deployment(names.own(site, backend), selector, scheduler.replicas, template)
     return by_kind((config, runs, *guards), backend.name)
 
 
 def _flags(site: Site) -> list[str]:
     gates = feature_gates(site)
-    flags = [f"--config={CONFIG_DIRECTORY}/{CONFIG_FILE}", "--v=2"]
+    flags = [f"--config={names.CONFIG_DIRECTORY}/{names.CONFIG_FILE}", "--v=2"]
     return [*flags, f"--feature-gates={gate_list(gates)}"] if gates else flags
 
 
@@ -89,7 +81,7 @@ def feature_gates(site: Site) -> dict[str, bool]:
 
 
 def _ports(scheduler: KubeScheduler) -> list[Json]:
-    found = [{"name": "metrics", "containerPort": METRICS_PORT}]
+    found = [{"name": "metrics", "containerPort": names.METRICS_PORT}]
     if scheduler.gang is not None:
-        found.append({"name": "gang-health", "containerPort": HEALTH_PORT})
+        found.append({"name": "gang-health", "containerPort": names.HEALTH_PORT})
     return found

@@ -8,9 +8,9 @@ Where something else is fetched than is good, the access fails; that is said of 
 
 from functools import partial
 
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, rules
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Target
 
 OPERATOR = "External Secrets 2.9, pkg/controllers/externalsecret/externalsecret_controller.go"

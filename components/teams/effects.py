@@ -9,11 +9,7 @@ pkg/controller/core, pkg/scheduler/preemption; Volcano 1.15.1, installer/helm (a
 pkg/webhooks/admission/queues; Kubernetes 1.34, plugin/pkg/admission/priority/admission.go.
 """
 
-from components.effects import access, resources
-from components.effects.applying import effect, former, rules
-from components.effects.placement import running
-from components.effects.table import read_table
-from components.effects.vocabulary import (
+from components.effects import (
     ABSENT,
     Effects,
     Field,
@@ -21,7 +17,12 @@ from components.effects.vocabulary import (
     ObjectChange,
     Side,
     SiteChange,
+    access,
+    resources,
 )
+from components.effects.applying import effect, former, rules
+from components.effects.placement import running
+from components.effects.table import read_table
 from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
 from components.teams.policies import ISOLATION, PODS

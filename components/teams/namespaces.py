@@ -7,14 +7,7 @@ from components.making import daemons
 from components.making.manifest import Json, Manifest, site_object
 from components.making.rdma import needs
 from components.making.taints import node_taints
-from components.teams.names import (
-    COMPONENT,
-    PRIORITIES_ANNOTATION,
-    TOLERATIONS_ANNOTATION,
-    metadata,
-    of_team,
-    priorities_of,
-)
+from components.teams import names
 from schemas.facts.pod_network import isolates_teams
 from schemas.facts.quotas import Holder, compute_share, models_held_by, usable_pools
 from schemas.facts.site import Site
@@ -51,7 +44,7 @@ def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
     more = {TEAM_LABEL: team.name, **({RDMA_LABEL: rdma.value} if rdma else {})}
     notes = annotations(site, team)
     for name in team.namespaces:
-        made = daemons.namespace(site, name, COMPONENT, level)
+        made = daemons.namespace(site, name, names.COMPONENT, level)
         given = made.body["metadata"]
         ours = {**given, "labels": {**given["labels"], **more}}
         if notes:
@@ -67,9 +60,9 @@ def annotations(site: Site, team: Team) -> dict[str, str]:
     if own:
         others = {key for key, _ in _taints(site.file.pools) - own}
         alone = {key for key, _ in own if key not in others}
-        found[TOLERATIONS_ANNOTATION] = ",".join(sorted({f"{k}={v}" for k, v in own} | alone))
+        found[names.TOLERATIONS_ANNOTATION] = ",".join(sorted({f"{k}={v}" for k, v in own} | alone))
     if models_held_by(site, Holder.KUEUE):
-        found[PRIORITIES_ANNOTATION] = ",".join(priorities_of(site, team))
+        found[names.PRIORITIES_ANNOTATION] = ",".join(names.priorities_of(site, team))
     if models_held_by(site, Holder.VOLCANO):
         found[QUEUE_ANNOTATION] = team.name
     return found
@@ -106,7 +99,7 @@ def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
     if compute_share(site, team):
         # A quota of requests refuses a container without any.
         limits["defaultRequest"] |= {"cpu": "1", "memory": "4Gi"}
-    named = metadata(site, EPHEMERAL_STORAGE, namespace)
+    named = names.metadata(site, EPHEMERAL_STORAGE, namespace)
     return site_object(f"LimitRange/{namespace}", "v1", named, spec={"limits": [limits]})
 
 
@@ -125,11 +118,14 @@ def network_policies(site: Site) -> list[Manifest]:
 
 def _network_policy(site: Site, team: Team, namespace: str) -> Manifest:
     nobodys = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "DoesNotExist"}]}
-    allowed: list[Json] = [{"namespaceSelector": of_team(team)}, {"namespaceSelector": nobodys}]
+    allowed: list[Json] = [
+        {"namespaceSelector": names.of_team(team)},
+        {"namespaceSelector": nobodys},
+    ]
     if rdma_of(site, team) is Rdma.HOST_NETWORK:
         # Pods on the host's network, such as workers, connect from an address of their host.
         networks = [each for zone in site.file.zones for each in (zone.network, zone.network6)]
         allowed += [{"ipBlock": {"cidr": each}} for each in networks if each]
-    api, named = "networking.k8s.io/v1", metadata(site, "teams", namespace)
+    api, named = "networking.k8s.io/v1", names.metadata(site, "teams", namespace)
     spec = {"podSelector": {}, "policyTypes": ["Ingress"], "ingress": [{"from": allowed}]}
     return site_object(f"NetworkPolicy/{namespace}", api, named, spec=spec)

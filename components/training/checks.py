@@ -6,6 +6,7 @@ Each check looks at one thing, and says nothing where what it needs is faulty it
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
+from components.making.told import Told
 from components.training import racks
 from components.training.collectives import contradictions
 from components.training.fitting import guarantees, machines, room_of_worker
@@ -19,6 +20,7 @@ from schemas.kubernetes.quantities import SITE_FORM, quantity
 from schemas.model.primitives import DNS_LABEL_PATTERN
 from schemas.model.texts import nearest
 
+TOLD = Told(__file__)
 Check = Callable[[Setting], Iterable[Refusal]]
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _IMAGE = re.compile(rf"({HOST}(:{PORT})?/)?{REPOSITORY}(:{TAG})?(@{DIGEST})?")
@@ -35,6 +37,11 @@ def refusals(job: Setting, unknown: Collection[str] = ()) -> list[Refusal]:
     return [refusal for check in known for refusal in check(job)]
 
 
+def _refusal(name: str, **values: object) -> Refusal:
+    """The refusal of a name in checks.toml."""
+    return Refusal(**TOLD.table(name, **values))
+
+
 def choice(word: str, known: Iterable[str]) -> str:
     """The advice on what to write instead of an unknown word."""
     near = nearest(word, names := list(known))
@@ -45,41 +52,36 @@ def team(job: Setting) -> Iterator[Refusal]:
     """Each job of a site with teams is one team's."""
     request, names = job.request, [each.name for each in job.site.scheduling.teams]
     if request.team is None and names:
-        fix = f"write the team that it is of: {', '.join(names)}"
-        yield Refusal("--team", "jobs of this site belong to teams", fix)
+        yield _refusal("no_team", names=", ".join(names))
     elif request.team is not None and not names:
-        fix = "leave it out, and write --namespace"
-        yield Refusal("--team", "this site has no teams", fix)
+        yield _refusal("no_teams")
     elif request.team is not None and request.team not in names:
-        yield Refusal("--team", f"there is no team {request.team}", choice(request.team, names))
+        yield _refusal("unknown_team", team=request.team, fix=choice(request.team, names))
 
 
 def namespace(job: Setting) -> Iterator[Refusal]:
     """A job is in a namespace of its team; without teams it says in which."""
     given, owner = job.request.namespace, job.team
     if owner is not None and given is not None and given not in owner.namespaces:
-        message = f"{given} is no namespace of {owner.name}"
-        yield Refusal("--namespace", message, choice(given, owner.namespaces))
+        fix = choice(given, owner.namespaces)
+        yield _refusal("namespace_of_others", given=given, team=owner.name, fix=fix)
     elif not job.site.scheduling.teams and given is None:
-        yield Refusal("--namespace", "the job has no namespace", "write its namespace")
+        yield _refusal("no_namespace")
     elif given is not None and not re.fullmatch(DNS_LABEL_PATTERN, given):
-        fix = "write at most 63 lower-case letters, digits and dashes"
-        yield Refusal("--namespace", "this is no name of a namespace", fix)
+        yield _refusal("name_of_namespace")
 
 
 def model(job: Setting) -> Iterator[Refusal]:
     """The site serves the model."""
     request, site, known = job.request, job.site, job.site.models()
     if not known:
-        fix = f"write accelerators: in sites/{site.name}.yaml"
-        yield Refusal("--model", "this site serves no accelerators", fix)
+        yield _refusal("no_accelerators", site=site.name)
     elif not job.is_served:
         resources = {site.resource(each): each for each in known}
         named = {key.rpartition("/")[2]: each for key, each in resources.items()} | resources
-        fix = choice(request.model, known)
-        if request.model in named:
-            fix = f"write {named[request.model]}"
-        yield Refusal("--model", f"there is no model {request.model} here", fix)
+        mine = named.get(request.model)
+        fix = f"write {mine}" if mine else choice(request.model, known)
+        yield _refusal("no_model", model=request.model, fix=fix)
 
 
 def servers(job: Setting) -> Iterator[Refusal]:
@@ -88,10 +90,9 @@ def servers(job: Setting) -> Iterator[Refusal]:
     if request.servers is None:
         return
     if request.template is not Template.PARAMETER_SERVER:
-        fix = f"leave it out, or use the template {Template.PARAMETER_SERVER}"
-        yield Refusal("--servers", f"{request.template} has no parameter servers", fix)
+        yield _refusal("no_servers", template=request.template, other=Template.PARAMETER_SERVER)
     elif request.servers < 1:
-        yield Refusal("--servers", "a job needs at least one parameter server", "write 1 or more")
+        yield _refusal("too_few_servers")
 
 
 def quantities(job: Setting) -> Iterator[Refusal]:
@@ -101,11 +102,8 @@ def quantities(job: Setting) -> Iterator[Refusal]:
         ("--memory", job.request.memory, "64Gi"),
         ("--storage", job.request.storage, "50Gi"),
     ):
-        if given is None:
-            continue
-        if not re.fullmatch(SITE_FORM, given) or not quantity(given):
-            fix = f"write a whole number with or without a unit, such as {example}"
-            yield Refusal(option, f"{given!r} is no size that a worker can have", fix)
+        if given is not None and not (re.fullmatch(SITE_FORM, given) and quantity(given)):
+            yield _refusal("no_size", option=option, given=repr(given), example=example)
 
 
 def image(job: Setting) -> Iterator[Refusal]:
@@ -119,11 +117,9 @@ def command(job: Setting) -> Iterator[Refusal]:
     """There is a command where the template cannot do without, and not too long a one."""
     request = job.request
     if request.template is Template.MPI and not request.command:
-        fix = "write what each process runs, such as --command python train.py"
-        yield Refusal("--command", "mpirun has nothing to start", fix)
+        yield _refusal("no_command")
     if len(request.command) > _MOST_WORDS:
-        fix = "put it into a script in the image"
-        yield Refusal("--command", f"the command has more than {_MOST_WORDS} words", fix)
+        yield _refusal("long_command", most=_MOST_WORDS)
 
 
 def _image_fault(reference: str) -> Refusal:
@@ -133,23 +129,17 @@ def _image_fault(reference: str) -> Refusal:
     own, colon, tag = last.partition(":")
     small = f"{path}{slash}{own}".lower() + colon + tag + at + digest
     if at and not re.fullmatch(DIGEST, digest):
-        message = "what stands at the @ is no digest, and may be a user or a password"
-        fix = "leave it out: nodes pull by an imagePullSecret of the namespace"
-    elif small != reference and _IMAGE.fullmatch(small):
-        message, fix = "the name of an image has no capital letters", f"write {small}"
-    else:
-        message = "this is no reference of an image"
-        fix = "write one such as registry.example/team/train:1.0"
-    return Refusal("--image", message, fix)
+        return _refusal("no_digest")
+    if small != reference and _IMAGE.fullmatch(small):
+        return _refusal("capital_letters", small=small)
+    return _refusal("no_image")
 
 
 def name(job: Setting) -> Iterator[Refusal]:
     """Names of pods and hosts, which are made of the job's, are DNS labels (Kubernetes 1.34,
     pkg/apis/batch/validation; JobSet 0.12, pkg/webhooks/jobset_webhook.go)."""
-    given = job.name
-    if not _NAME.fullmatch(given):
-        fix = "write lower-case letters, digits and dashes, with a letter first"
-        yield Refusal("--name", f"{given!r} is no name of a job", fix)
+    if not _NAME.fullmatch(job.name):
+        yield _refusal("no_name", given=repr(job.name))
 
 
 def length_of_name(job: Setting) -> Iterator[Refusal]:
@@ -158,8 +148,7 @@ def length_of_name(job: Setting) -> Iterator[Refusal]:
     room = _LONGEST - max(map(len, _endings(request)))
     if len(given) > room:
         longest = f"{given}{max(_endings(request), key=len)}"
-        message = f"a pod would be called {longest}, {len(longest)} characters of at most 63"
-        yield Refusal("--name", message, f"write at most {room} characters")
+        yield _refusal("long_name", longest=longest, number=len(longest), room=room)
 
 
 def _endings(request: JobRequest) -> list[str]:
@@ -183,11 +172,11 @@ def priority(job: Setting) -> Iterator[Refusal]:
     usual = [each.name for each in priorities if each.default]
     if given not in names:
         fix = choice(given, names) if names else "leave it out"
-        yield Refusal("--priority", f"there is no PriorityClass {given}", fix)
+        yield _refusal("no_priority", given=given, fix=fix)
     elif owner is not None and given not in (*owner.priorities, *usual):
         allowed = [each for each in names if each in (*owner.priorities, *usual)]
         fix = f"write one of {', '.join(allowed)}" if allowed else "leave it out"
-        yield Refusal("--priority", f"{owner.name} may not use the PriorityClass {given}", fix)
+        yield _refusal("priority_of_others", team=owner.name, given=given, fix=fix)
 
 
 def timeout(job: Setting) -> Iterator[Refusal]:
@@ -196,12 +185,9 @@ def timeout(job: Setting) -> Iterator[Refusal]:
     if given is None or not job.is_served:
         return
     if job.gang is None:
-        message = f"no scheduler of {job.request.model} starts gangs"
-        yield Refusal("--timeout", message, "leave it out")
+        yield _refusal("no_gangs", model=job.request.model)
     elif not 1 <= given <= job.gang.timeout_limit_seconds:
-        message = f"{given} s; the scheduler takes 1 to {job.gang.timeout_limit_seconds} s"
-        fix = f"write at most {job.gang.timeout_limit_seconds}, or leave it out"
-        yield Refusal("--timeout", message, fix)
+        yield _refusal("long_timeout", given=given, most=job.gang.timeout_limit_seconds)
 
 
 def rdma(job: Setting) -> Iterator[Refusal]:
@@ -212,13 +198,11 @@ def rdma(job: Setting) -> Iterator[Refusal]:
         return
     if not job.pools:
         names = ", ".join(pool.name for pool in job.with_model)
-        fix = "leave it out, or write network_devices: in the pool"
-        yield Refusal("--rdma", f"no host with {request.model} has it ({names})", fix)
+        yield _refusal("no_rdma", model=request.model, names=names)
         return
     fixed = request.template in (Template.MPI, Template.ALL_REDUCE_TRAINJOB)
     if fixed and job.needs.host_network and not job.whole_hosts:
-        message = "workers use the network of their host, where each port is there once"
-        yield Refusal("--per-worker", message, f"write {job.most}, all of a host")
+        yield _refusal("shared_ports", most=job.most)
 
 
 def cache(job: Setting) -> Iterator[Refusal]:
@@ -227,17 +211,14 @@ def cache(job: Setting) -> Iterator[Refusal]:
     if given is None:
         return
     if here is None:
-        fix = f"leave it out, or write cache: in sites/{job.site.name}.yaml"
-        yield Refusal("--cache", "this site has no cache", fix)
+        yield _refusal("no_cache", site=job.site.name)
     elif bucket is None:
         fix = choice(given, [each.name for each in here.buckets])
-        yield Refusal("--cache", f"there is no bucket {given}", fix)
+        yield _refusal("no_bucket", given=given, fix=fix)
     elif not (bucket.public or job.writes or any([*team(job), *namespace(job)])):
         mine = [each.name for each in here.for_data() if each.readable_by(job.namespace)]
-        fix = f"write one of {', '.join(mine)}, or" if mine else "leave it out, or"
-        fix += f" have {job.namespace} written in namespaces: of the bucket"
-        message = f"pods of {job.namespace} may not use the bucket {given}"
-        yield Refusal("--cache", message, fix)
+        other = f"write one of {', '.join(mine)}" if mine else "leave it out"
+        yield _refusal("bucket_of_others", namespace=job.namespace, given=given, other=other)
 
 
 def variable(job: Setting) -> Iterator[Refusal]:
@@ -247,9 +228,7 @@ def variable(job: Setting) -> Iterator[Refusal]:
         return
     pods = request.workers + request.server_count
     if pods > most or len(f"TF_CONFIG={tf_config(job, WORKER)}") > _LONGEST_VARIABLE:
-        fix = "write fewer workers with more accelerators each, or a shorter --name"
-        message = f"TF_CONFIG would name {pods} pods, which is longer than a program starts with"
-        yield Refusal("--workers", message, fix)
+        yield _refusal("long_variable", pods=pods)
 
 
 def rack(job: Setting) -> Iterator[Refusal]:
@@ -261,10 +240,9 @@ def rack(job: Setting) -> Iterator[Refusal]:
 def counts(job: Setting) -> Iterator[Refusal]:
     """There are workers, with accelerators."""
     if job.request.workers < 1:
-        yield Refusal("--workers", "a job needs at least one worker", "write 1 or more")
+        yield _refusal("no_workers")
     if job.per_worker < 1:
-        fix = "write 1 or more, or leave it out for all of a host"
-        yield Refusal("--per-worker", "a worker needs at least one accelerator", fix)
+        yield _refusal("none_per_worker")
 
 
 def workers(job: Setting) -> Iterator[Refusal]:

@@ -39,11 +39,7 @@ def manifests(setting: Setting) -> list[Json]:
 def metadata(setting: Setting) -> Json:
     """The metadata of the object that a queue starts."""
     return prune(
-        {
-            "name": setting.name,
-            "namespace": setting.namespace,
-            "labels": starting.labels(setting),
-        }
+        {"name": setting.name, "namespace": setting.namespace, "labels": starting.labels(setting)}
     )
 
 

@@ -14,46 +14,26 @@ Sources: Kubernetes 1.34, api admissionregistration/v1; apiserver pkg/admission/
 (matching/matching.go, validating/dispatcher.go), plugin/cel/condition.go (namespaceObject).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 import yaml
 
-from policies.cluster.rule import (
-    DOMAIN,
-    MANAGEMENT,
-    RELEASE_ANNOTATION,
-    SITE,
-    ClusterRule,
-    Facts,
-    Json,
-    Matched,
-    Validation,
-    binding,
-    object_name,
-    policy,
-)
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from schemas.kubernetes.pod_security import ENFORCE, PREFIX
 
-__all__ = [
-    "MANAGEMENT",
-    "RELEASE_ANNOTATION",
-    "RESET",
-    "SITE",
-    "TAINTS",
-    "ClusterRule",
-    "Facts",
-    "Matched",
-    "Validation",
-    "binding",
-    "cluster_rules",
-    "object_name",
-    "policy",
-]
+Json = dict[str, Any]
+
+MANAGEMENT, SITE = "management", "site"
+DOMAIN = "foresite.dev"
+RELEASE_ANNOTATION = f"{DOMAIN}/may-be-deleted"
+"""On an object of a site in its management cluster, or on the site's namespace there: why it may be
+deleted. An empty reason is none."""
 RESET = f"remediation.{DOMAIN}/reset"
 """The label of a node whose accelerators are being reset."""
 TAINTS = (f"remediation.{DOMAIN}/faulty", f"remediation.{DOMAIN}/quarantined")
@@ -66,6 +46,58 @@ _VALUES = {
     "team": TEAM_LABEL,
     "taints": ", ".join(f"'{each}'" for each in TAINTS),
 }
+
+
+class Facts(NamedTuple):
+    """The facts of a site that the rules need.
+
+    ``remediator``: the user name of the program that marks nodes with faults; ``resetter``: of the
+    one that asks for resets by a label; each empty where there is none. ``operators``: namespaces
+    that Foresite makes for programs of others, which choose the images of their pods themselves.
+    """
+
+    site: str
+    remediator: str = ""
+    resetter: str = ""
+    operators: tuple[str, ...] = ()
+
+
+class Matched(NamedTuple):
+    """Writes that a rule judges: of these resources of an API group. Of custom resources every
+    version, as an older one that is still served would be a way around it."""
+
+    group: str
+    resources: tuple[str, ...]
+    operations: tuple[str, ...]
+    versions: tuple[str, ...] = ("v1",)
+
+
+class Validation(NamedTuple):
+    """CEL that is true of a good write, and CEL for what a person reads of another one."""
+
+    expression: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRule:
+    """A rule that an API server holds.
+
+    ``where`` are the objects that the binding is for (MatchResources); ``params`` the paramKind
+    of the policy and the paramRef of the binding. What cannot be judged is refused
+    (failurePolicy Fail): each expression has a value for whatever the schemas let through.
+    """
+
+    name: str
+    cluster: str
+    what: str
+    why: str
+    source: str
+    matches: tuple[Matched, ...]
+    validations: tuple[Validation, ...]
+    variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    params: Sequence[Json] = ()
 
 
 @cache
@@ -108,7 +140,7 @@ def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
 
 
 def _matched(group: str, **said: list[str]) -> Matched:
-    return Matched(group, **{field: tuple(values) for field, values in said.items()})
+    return Matched(group, **{name: tuple(values) for name, values in said.items()})
 
 
 def _fill(said: Any, values: Mapping[str, str]) -> Any:
@@ -118,3 +150,51 @@ def _fill(said: Any, values: Mapping[str, str]) -> Any:
     if isinstance(said, list):
         return [_fill(each, values) for each in said]
     return {_fill(key, values): _fill(each, values) for key, each in said.items()}
+
+
+def policy(rule: ClusterRule) -> Json:
+    """The spec of the rule's ValidatingAdmissionPolicy."""
+    spec: Json = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "resourceRules": [
+                {
+                    "apiGroups": [each.group],
+                    "apiVersions": list(each.versions),
+                    "operations": list(each.operations),
+                    "resources": list(each.resources),
+                }
+                for each in rule.matches
+            ]
+        },
+        "validations": [
+            {
+                "expression": each.expression,
+                "messageExpression": each.message,
+                "reason": "Forbidden",
+            }
+            for each in rule.validations
+        ],
+    }
+    if rule.variables:
+        named = rule.variables.items()
+        spec["variables"] = [{"name": name, "expression": text} for name, text in named]
+    if rule.params:
+        spec["paramKind"] = rule.params[0]
+    return spec
+
+
+def binding(rule: ClusterRule, *, advisory: bool = False) -> Json:
+    """The spec of the binding but for the policy's name; ``advisory``: what breaks the rule is let
+    through, with a warning and an entry in the audit log."""
+    spec: Json = {"validationActions": ["Warn", "Audit"] if advisory else ["Deny"]}
+    if rule.where:
+        spec["matchResources"] = dict(rule.where)
+    if rule.params:
+        spec["paramRef"] = rule.params[1]
+    return spec
+
+
+def object_name(rule: str, cluster: str, site: str = "") -> str:
+    """The name of a rule's policy and binding. A management cluster has those of several sites."""
+    return f"foresite-{site}-{rule}" if cluster == MANAGEMENT else f"{rule}.{DOMAIN}"

@@ -303,7 +303,7 @@ def test_kueue_with_a_topology_gives_each_rack_of_an_nvl72_to_one_job(
     """Of a model whose name admission alone knows. A job that lost its rack to the repair of one
     tray waits for that tray."""
     words = {
-        "pools: [gb200]}]": "pools: [gb200], topology: [zone, rack, host]}]",
+        "kueue, pools: [gb200]": "kueue, pools: [gb200], topology: [zone, rack, host]",
         "gb200-192gb: 68}": "gb200-192gb: 72}",
         "\nscheduling:\n": "\nscheduling:\n  overcommit_percent: {gb200-192gb: 103}\n",
     }

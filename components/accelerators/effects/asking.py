@@ -15,31 +15,17 @@ from components.accelerators.effects.concerned import (
 )
 from components.accelerators.effects.operator import MPS, restart
 from components.accelerators.sharing import CONFIG
+from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import harmless
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
+from components.making.told import Told
 
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
 MIG = "NVIDIA/mig-parted 0.15, deployments; NVIDIA, MIG User Guide (no process may use the card)"
-_RELOAD = (
-    "the operator's device plugin reads its configuration again, {} at a time; jobs keep their "
-    "devices; the host allocates no device meanwhile"
-)
-_SLICES = (
-    "its cards are divided into other MIG slices: all pods with GPUs have to leave the hosts, "
-    "nobody drains them, and a host may reboot; drain the pool first"
-)
-_CLIENTS = (
-    "the control daemon of MPS starts again with another limit for each client: what becomes of "
-    "processes that run on the cards is not known; drain the pool first"
-)
-_WHOLE = (
-    "its cards change between whole and shared, or between ways of sharing, and nobody is evicted: "
-    "one that a pod holds may be given to others too; drain the pool first"
-)
+TOLD = Told(__file__)
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
 
 
@@ -70,7 +56,7 @@ def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Ef
     """The number of devices that a host should show; who mounts it is judged as any reader. The
     operator's plugin reads its own by a label of the node."""
     if change.one.name == f"ConfigMap/{CONFIG}":
-        yield from restart(_RELOAD, PARTS, site, change, field)
+        yield from restart(TOLD.say("reload"), PARTS, site, change, field)
         return
     read = any(True for side in site.sides for _ in readers(side, change.one))
     yield from (content if read else TABLE.judges["unread"])(site, change, field)
@@ -82,13 +68,13 @@ def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     ways = [each.pool.sharing for each in served_on_sides(site) if each.pool.name == pool]
     hosts = hosts_where(site, lambda _, each: each.pool.name == pool)
     if any(each and each.mig for each in ways):
-        yield unsure(change, field, (_SLICES, MIG), hosts)
+        yield unsure(change, field, (TOLD.say("slices"), MIG), hosts)
     elif all(each and each.mps for each in ways):
-        yield unsure(change, field, (_CLIENTS, MPS), hosts)
+        yield unsure(change, field, (TOLD.say("clients"), MPS), hosts)
     elif all(each and each.time_slicing for each in ways):
         yield from TABLE.judges["reshared"](site, change, field)
     else:
-        yield unsure(change, field, (_WHOLE, DEVICES), hosts)
+        yield unsure(change, field, (TOLD.say("whole"), DEVICES), hosts)
 
 
 def handover(
@@ -101,12 +87,7 @@ def handover(
     if not hosts:
         yield from harmless(otherwise, source)(site, change, field)
         return
-    why = (
-        f"{model} is allocated by another mechanism, which does not know the pods that hold "
-        "devices by the present one: one device may be given to two jobs, unless the hosts are "
-        "drained first"
-    )
-    yield unsure(change, field, (why, DEVICES), hosts)
+    yield unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)
 
 
 TABLE = read_table(globals())

@@ -3,17 +3,10 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from components.accelerators.names import Served, served_pools
+from components.effects import Effect, FieldChange, Impact, ObjectChange, Side, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
 from components.effects.pods import on_both
-from components.effects.vocabulary import (
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
 from components.source import site_of
 from schemas.facts.feature_gates import api_server_gates, runtime_config, uses_gpu_operator
 from schemas.facts.site import Site
@@ -70,11 +63,7 @@ def by_operator(site: Site, each: Served) -> bool:
     return uses_gpu_operator(site, each.model)
 
 
-def concerning(
-    site: SiteChange,
-    told: Effect,
-    hosts: Mapping[str, Fit],
-) -> Effect:
+def concerning(site: SiteChange, told: Effect, hosts: Mapping[str, Fit]) -> Effect:
     """``told``, on these hosts; on none of them nothing happens."""
     count = running(site.side, hosts)
     if not hosts or count == 0:
@@ -83,10 +72,7 @@ def concerning(
 
 
 def unsure(
-    change: ObjectChange,
-    field: FieldChange | None,
-    words: tuple[str, str],
-    hosts: Iterable[str],
+    change: ObjectChange, field: FieldChange | None, words: tuple[str, str], hosts: Iterable[str]
 ) -> Effect:
     """Nobody can tell what becomes of these hosts; ``words`` are why and the source."""
     found = tuple(hosts)

@@ -15,22 +15,20 @@ from typing import Any
 
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
 from components.accelerators.names import Served
+from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
 from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import scale
 from components.effects.table import read_table
-from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
+from components.making.told import Told
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 UPGRADE = "NVIDIA/gpu-operator 26.3.3, controllers/upgrade_controller.go; k8s-operator-libs"
 MPS = "NVIDIA/k8s-device-plugin 0.20.0, cmd/mps-control-daemon (quit, then a new daemon)"
-_CLIENTS = (
-    "the control daemon of MPS, which has the plugin's image and configuration, starts again: what "
-    "becomes of processes that run on these cards is not known; drain the hosts first"
-)
+TOLD = Told(__file__)
 DRIVERS = "NVIDIA/gpu-operator 26.3.3, internal/state/driver.go"
 
 
@@ -46,7 +44,7 @@ def restart(
     yield concerning(site, told, hosts)
     clients = hosts_where(site, lambda of, each: by_operator(of, each) and _by_mps(each))
     if clients and "device plugin" in text:
-        yield unsure(change, field, (_CLIENTS, MPS), clients)
+        yield unsure(change, field, (TOLD.say("clients"), MPS), clients)
 
 
 def _by_mps(each: Served) -> bool:
@@ -71,11 +69,7 @@ def automatic(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The switch of automatic driver upgrades: waiting upgrades begin now, or begin no more."""
     policy = _upgrade_policy(change.one.body)
     if policy.get("autoUpgrade") is not True:
-        why = (
-            "no driver is renewed by itself from now on; a host that is in the middle of it stays "
-            "cordoned"
-        )
-        yield effect(change, field, Impact.NONE, why, UPGRADE)
+        yield effect(change, field, Impact.NONE, TOLD.say("no_upgrade"), UPGRADE)
         return
     why = f"hosts whose driver is older than it should be are renewed now: {_renewal(policy)}"
     yield concerning(
@@ -96,12 +90,8 @@ def _at_a_time(policy: Json) -> int:
 
 def _renewal(policy: Json) -> str:
     """How a host's driver is renewed, and how many at a time."""
-    count = _at_a_time(policy)
     wait = mapping(policy, "waitForCompletion").get("timeoutSeconds", 0)
-    return (
-        f"{count} at a time over all pools; each is cordoned and its Jobs may end within {wait} s; "
-        "then its pods with GPUs are evicted and the driver is installed again"
-    )
+    return TOLD.say("renewal", count=_at_a_time(policy), wait=wait)
 
 
 def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -114,12 +104,7 @@ def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     ]
     policy: Json = policies[0] if policies else {}
     if policy.get("autoUpgrade") is not True:
-        why = (
-            "the driver stays as it is on each host until someone deletes the driver's pod there "
-            "or the host is installed again: none is renewed by itself "
-            "(accelerators.gpu_operator.max_parallel_upgrades is 0)"
-        )
-        yield effect(change, field, Impact.NONE, why, DRIVERS)
+        yield effect(change, field, Impact.NONE, TOLD.say("stays"), DRIVERS)
         return
     why = f"the driver is renewed: {_renewal(policy)}"
     yield concerning(site, _drain_effect(change, field, why, policy), _pool_of(site, change))

@@ -8,10 +8,9 @@ resource's name).
 
 from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, narrow
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from schemas.model.accelerators import DevicePlugin
 
 STRATEGY = "DEVICE_LIST_STRATEGY"

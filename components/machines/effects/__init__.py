@@ -17,16 +17,9 @@ from components.machines.effects import (
     workers,
 )
 
-__all__ = ["RULES"]
-
 RULES: list[Rule] = [
-    *cluster.RULES,
-    *addresses.RULES,
-    *templates.RULES,
-    *controlplane.RULES,
-    *workers.RULES,
-    *health.RULES,
-    *hosts.RULES,
-    *host_agent.RULES,
+    rule
+    for module in (cluster, addresses, templates, controlplane, workers, health, hosts, host_agent)
+    for rule in module.RULES
 ]
 """The rules of every kind that this component makes."""

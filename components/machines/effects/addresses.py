@@ -4,16 +4,8 @@ from collections.abc import Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    ABSENT,
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import value
@@ -90,8 +82,7 @@ def _pools(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     """The ranges: every address that is in use has to stay inside."""
     lost = _outside(value(change.before, "spec", "preAllocations"), change.after)
     if lost:
-        why = TOLD.say("left_out", lost=len(lost))
-        no = Action.REFUSED
+        why, no = TOLD.say("left_out", lost=len(lost)), Action.REFUSED
         yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=no)
         return
     why = "machines keep the address, prefix and gateway they have until they are installed again"

@@ -2,16 +2,9 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects import kinds as kubernetes
 from components.effects.rules import Judge, Rule, harmless, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.concerned import either, format_path
 from components.making.manifest import GroupKind, Json
@@ -59,7 +52,7 @@ def _another(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
 
     What the cluster makes of the two is not known: they may be one and the same object there.
     """
-    held = any(side is not None and side.protect for side in (change.before, change.after))
+    held = any(side is not None and side.protect for side in change.both)
     why = (
         f"with another {format_path(field.path)} Pulumi makes a new object and deletes the old one"
         + (", which it refuses while that is protected" if held else "")

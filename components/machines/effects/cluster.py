@@ -3,16 +3,9 @@ versions."""
 
 from collections.abc import Iterator
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, Rule, find_whole, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     metadata_rules,

@@ -3,8 +3,8 @@
 import re
 from typing import Any
 
+from components.effects import ABSENT, ObjectChange, Path, Side, SiteChange
 from components.effects.fleet import Group
-from components.effects.vocabulary import ABSENT, ObjectChange, Path, Side, SiteChange
 from components.machines.effects import kinds
 from components.making.manifest import Manifest
 

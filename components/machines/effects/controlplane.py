@@ -6,16 +6,8 @@ it joined with (filters.go); the webhook lets the fields in ``_MUTABLE`` change 
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    ABSENT,
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import encryption, kinds
 from components.machines.effects.anykind import (
     metadata_rules,
@@ -57,17 +49,13 @@ ROLLING_FIELDS = (path("spec.version"), _REFERENCE, _CONFIG)
 
 def _skips(change: ObjectChange) -> bool:
     """True if a minor version is left out, so that the webhook refuses the whole change."""
-    was, now = (
-        parse_version(value(each, "spec", "version")) for each in (change.before, change.after)
-    )
+    was, now = (parse_version(value(each, "spec", "version")) for each in change.both)
     return bool(was) and now[1:2] >= (was[1] + 2,)
 
 
 def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str) -> Effect:
     """The control plane's machines are replaced, because of ``what``."""
-    sides = [
-        value(each, *_CONFIG, "clusterConfiguration") for each in (change.before, change.after)
-    ]
+    sides = [value(each, *_CONFIG, "clusterConfiguration") for each in change.both]
     lost = sides[0] is not ABSENT and sides[1] is ABSENT
     if lost or _skips(change):
         what = "take clusterConfiguration away" if lost else "leave out a minor version"
@@ -91,9 +79,7 @@ def _again(change: ObjectChange) -> str:
 @of_field
 def _before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Another time before the end of certificates: an earlier one may have come already."""
-    was, now = (
-        number(each, *_BEFORE, "certificatesExpiryDays") for each in (change.before, change.after)
-    )
+    was, now = (number(each, *_BEFORE, "certificatesExpiryDays") for each in change.both)
     if now <= was:
         why = "machines are replaced later than before, or not before their certificates end"
         yield Effect(Impact.NONE, change.name, field.path, why, _EXPIRY)

@@ -6,8 +6,8 @@ stored, and the old ones what the new ones write.
 
 import yaml
 
+from components.effects import ObjectChange
 from components.effects.bodies import items, mapping
-from components.effects.vocabulary import ObjectChange
 from components.machines.apiserver import ENCRYPTION
 from components.making.manifest import Json, Manifest
 
@@ -21,7 +21,7 @@ UNREADABLE = (
 
 def unreadable(change: ObjectChange) -> bool:
     """True if an API server may meet a Secret that it cannot read."""
-    old, new = (_providers(each) for each in (change.before, change.after))
+    old, new = (_providers(each) for each in change.both)
     return old != new and not (set(old) <= set(new) and new[0] in old)
 
 

@@ -5,15 +5,8 @@ Which machines have failed Git does not say; how many may be treated at a time t
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    ABSENT,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import controlplane, kinds, workers
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import either, groups, number, staying, value
@@ -52,7 +45,7 @@ def _limit(manifest: Manifest | None, everyone: int) -> int:
 @of_field
 def _conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Stricter where a node may be unready for less time, or where another state counts."""
-    old, new = (_limits(each) for each in (change.before, change.after))
+    old, new = (_limits(each) for each in change.both)
     if any(key not in old or seconds < old[key] for key, seconds in new.items()):
         yield _acts(site, change, field, "machines unready for longer than is allowed now")
     else:
@@ -98,7 +91,7 @@ def _startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     """How long a new machine may take: too short, and it is deleted while it installs, again and
     again. Whether all are depends on how many install at a time and on the check's limit, so it is
     unknown where the same change makes machines."""
-    was, limit = (_seconds(each) for each in (change.before, change.after))
+    was, limit = (_seconds(each) for each in change.both)
     mine = groups(site.after, change)
     minutes = max((each.pace.install_minutes for each in mine), default=0)
     if 0 < limit < 60 * minutes:
@@ -129,7 +122,7 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
         change = site.changes.get(owner)
         if change is not None:
             rolling = _ROLLING.get(change.group_kind, ())
-            was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+            was, now = (number(each, "spec", "replicas") for each in change.both)
             if now > was or any(
                 field.path[: len(at)] == at for field in change.fields for at in rolling
             ):

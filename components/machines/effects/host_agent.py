@@ -6,10 +6,9 @@ that starts admits its pods anew, HandlePodAdditions; their containers go on mea
 
 import yaml
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, narrow
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.machines.host_agent import TIME_SERVERS
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest
 from components.making.told import Told

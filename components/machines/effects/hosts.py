@@ -7,16 +7,9 @@ provisions.
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule
-from components.effects.vocabulary import (
-    ABSENT,
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
+from components.machines import names
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
     metadata_rules,
@@ -28,20 +21,11 @@ from components.machines.effects.anykind import (
 from components.machines.effects.concerned import number, value
 from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
 from components.machines.effects.workers import rolls_out
-from components.machines.names import (
-    BOOT_MAC_ANNOTATION,
-    COMPONENT,
-    FAILURE_DOMAIN_LABEL,
-    POOL_LABEL,
-    RACK_LABEL,
-    SERIAL_ANNOTATION,
-    ZONE_LABEL,
-)
 from components.making.told import Told
 
 TOLD = Told(__file__)
 KIND = kinds.HOST
-HEALTH_CHECK = (COMPONENT, "MachineHealthCheck")
+HEALTH_CHECK = (names.COMPONENT, "MachineHealthCheck")
 """The component and the start of the logical name of a pool's health check."""
 _PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
 _DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
@@ -60,7 +44,7 @@ def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
 @of_field
 def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """A move between zones is one between groups of machines only where a pool keeps them apart."""
-    labels = ("metadata", "labels", POOL_LABEL)
+    labels = ("metadata", "labels", names.POOL_LABEL)
     if value(change.before, *labels) == value(change.after, *labels):
         why = _NEXT.format("its node gets the label of the other zone")
         yield _move_effect(site, change, field, why)
@@ -93,11 +77,8 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
         spare = 1 if len(old.hosts) > old.replicas else None
         impact = Impact.REIMAGE if waits else Impact.REMOVE
         return found._replace(impact=impact, why=why, at_most=spare)
-    if number(owner, "spec", "replicas") >= old.replicas:
-        why = TOLD.say("keeps", leaves=leaves, joins=joins)
-        return found._replace(why=why)
-    why = TOLD.say("given_up", leaves=leaves, joins=joins, mark=DELETE_MACHINE)
-    return found._replace(why=why)
+    name = "keeps" if number(owner, "spec", "replicas") >= old.replicas else "given_up"
+    return found._replace(why=TOLD.say(name, leaves=leaves, joins=joins, mark=DELETE_MACHINE))
 
 
 def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
@@ -110,10 +91,8 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
             impact = Impact.ADD if _replaces_machines(site, hosts[0]) else Impact.NONE
         yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
-    action = removal_action(change)
-    what = TOLD.say("deleted")
-    source = f"{_STATES}; {_PROVIDER}"
-    why = removal(action, what)
+    action, source = removal_action(change), f"{_STATES}; {_PROVIDER}"
+    why = removal(action, TOLD.say("deleted"))
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
 
 
@@ -134,15 +113,15 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
 
 
 RULES = [
-    Rule(KIND, ("metadata", "labels", POOL_LABEL), _pool),
-    Rule(KIND, ("metadata", "labels", ZONE_LABEL), _zone),
+    Rule(KIND, ("metadata", "labels", names.POOL_LABEL), _pool),
+    Rule(KIND, ("metadata", "labels", names.ZONE_LABEL), _zone),
     *(rule for each in (KIND, *kinds.FIRMWARE) for rule in metadata_rules(each)),
     *stated(
         __file__,
-        rack=RACK_LABEL,
-        failure_domain=FAILURE_DOMAIN_LABEL,
-        boot_mac=BOOT_MAC_ANNOTATION,
-        serial=SERIAL_ANNOTATION,
+        rack=names.RACK_LABEL,
+        failure_domain=names.FAILURE_DOMAIN_LABEL,
+        boot_mac=names.BOOT_MAC_ANNOTATION,
+        serial=names.SERIAL_ANNOTATION,
         data=_DATA,
         provider=_PROVIDER,
         states=_STATES,

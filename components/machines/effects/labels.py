@@ -6,16 +6,9 @@ which takes labels off again that a Machine no longer has.
 
 from collections.abc import Iterator
 
+from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.placement import Fit, running
 from components.effects.relabelled import Moved, reselections
-from components.effects.vocabulary import (
-    ABSENT,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects.anykind import of_field
 from components.machines.effects.concerned import limit_below, staying, value
 from components.making.told import Told
@@ -49,7 +42,7 @@ def _keys(field: FieldChange) -> set[str]:
 def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Taints go to each Machine and its node, in place; NoExecute evicts what runs there."""
     at = field.path[: field.path.index("taints") + 1]
-    was, now = (value(each, *at) for each in (change.before, change.after))
+    was, now = (value(each, *at) for each in change.both)
     coming = [] if now is ABSENT else [each for each in now if was is ABSENT or each not in was]
     why = "taints go to each Machine and its node, in place: no host restarts, pods that run stay"
     effect = Effect(Impact.NONE, change.name, field.path, why, PATCHED)

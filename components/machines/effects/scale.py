@@ -8,16 +8,8 @@ one of the ways in which its group may give up a Machine, and none besides.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from components.effects import Action, Effect, FieldChange, Impact, Name, ObjectChange, SiteChange
 from components.effects.fleet import Group
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    Name,
-    ObjectChange,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.concerned import (
     either,
@@ -118,7 +110,7 @@ def replica_change(
 ) -> Iterator[Effect]:
     """The effect of another number of machines; ``chosen`` gives the pace and the choice of
     machines, ``rolls`` says that all of them are replaced by the same change."""
-    was, now = (value(each, "spec", "replicas") for each in (change.before, change.after))
+    was, now = (value(each, "spec", "replicas") for each in change.both)
     if not isinstance(was, int) or not isinstance(now, int):
         why = f"replicas go from {was} to {now}, and what follows is not known"
         yield Effect(Impact.UNKNOWN, change.name, field.path, why, source, either(site, change))
@@ -136,7 +128,7 @@ def replica_change(
 def _fewer(
     site: SiteChange, change: ObjectChange, base: Effect, *, rolls: bool
 ) -> Iterator[Effect]:
-    was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+    was, now = (number(each, "spec", "replicas") for each in change.both)
     stay, moved, gone = departures(site, change)
     why = f"replicas go from {was} to {now}: {base.why}"
     go, hosts = was - now, stay or gone
@@ -210,5 +202,4 @@ def staying_machines(site: SiteChange, change: ObjectChange) -> tuple[Hosts, int
     """The hosts that may run a machine on both sides, and the most that do: spares do not, and a
     surplus machine is not replaced."""
     hosts = staying(site, change)
-    sides = (change.before, change.after)
-    return hosts, limit_below(hosts, min(number(each, "spec", "replicas") for each in sides))
+    return hosts, limit_below(hosts, min(number(each, "spec", "replicas") for each in change.both))

@@ -10,8 +10,8 @@ Cluster API v1.13.6, internal/controllers/machinedeployment/machinedeployment_ro
 
 from collections.abc import Iterator
 
+from components.effects import FieldChange, ObjectChange, SiteChange
 from components.effects.fleet import Group
-from components.effects.vocabulary import FieldChange, ObjectChange, SiteChange
 from components.machines import proxy
 from components.machines.certificates import TRUST
 from components.machines.effects import kinds

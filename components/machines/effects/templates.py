@@ -7,16 +7,8 @@ Foresite names them by their content. What follows from a new one is judged wher
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, Path, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    Path,
-    SiteChange,
-)
 from components.machines.effects import kinds
 from components.machines.effects.anykind import metadata_rules, of_field, stated
 from components.machines.effects.concerned import format_path, value
@@ -32,13 +24,10 @@ _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
 
 
 @of_field
-def _template_rename(
-    _site: SiteChange, change: ObjectChange, field: FieldChange
-) -> Iterable[Effect]:
+def _renaming(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The content differs, so the name does: a second template beside the first."""
-    why = TOLD.say("added")
-    at = field.path
-    yield Effect(Impact.NONE, change.name, at, why, _CLONED, action=Action.REPLACED)
+    why, action = TOLD.say("added"), Action.REPLACED
+    yield Effect(Impact.NONE, change.name, field.path, why, _CLONED, action=action)
 
 
 @of_field
@@ -66,7 +55,7 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
     """
     kind, group = (value(change.after, *at, each) for each in ("kind", "apiGroup"))
-    old, new = (value(each, *at, "name") for each in (change.before, change.after))
+    old, new = (value(each, *at, "name") for each in change.both)
     made = template_change(site, f"{kind}.{group}", new)
     if made is None or made.before is None or value(made.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
@@ -110,7 +99,7 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
 
 
 RULES = [
-    *(Rule(kind, path("metadata.name"), _template_rename) for kind in kinds.TEMPLATES),
+    *(Rule(kind, path("metadata.name"), _renaming) for kind in kinds.TEMPLATES),
     *(rule for kind in kinds.TEMPLATES for rule in metadata_rules(kind)),
     # The earlier of two rules for one path decides.
     *(Rule(kind, path("spec"), _content) for kind in kinds.TEMPLATES),

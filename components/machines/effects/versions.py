@@ -7,7 +7,7 @@ wrong time deletes max_unavailable machines and then stands still.
 
 from typing import Any, NamedTuple
 
-from components.effects.vocabulary import ObjectChange, Side, SiteChange
+from components.effects import ObjectChange, Side, SiteChange
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.making.manifest import Manifest
@@ -59,10 +59,7 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
             way=TOLD.say("first", first=had if parse_version(had) else was, its=its),
         )
     if mine[:2] != theirs[:2]:
-        return Hold(
-            TOLD.say("stuck", its=its, wanted=wanted),
-            stuck=True,
-        )
+        return Hold(TOLD.say("stuck", its=its, wanted=wanted), stuck=True)
     if theirs > running:
         return Hold(TOLD.say("paused", its=its))
     return None

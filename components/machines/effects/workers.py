@@ -2,16 +2,9 @@
 
 from collections.abc import Iterable, Iterator
 
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.rules import Rule, path
-from components.effects.vocabulary import (
-    Action,
-    Effect,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
-from components.machines.effects import kinds
+from components.machines.effects import kinds, scale
 from components.machines.effects.anykind import (
     metadata_rules,
     of_field,
@@ -28,17 +21,6 @@ from components.machines.effects.concerned import (
     value,
 )
 from components.machines.effects.labels import label_change, taint_change
-from components.machines.effects.scale import (
-    CHOSEN_HOST,
-    DELETE_MACHINE,
-    arrivals,
-    departures,
-    group_by_owner,
-    group_title,
-    replica_change,
-    room,
-    staying_machines,
-)
 from components.machines.effects.smaller import smaller_way
 from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
@@ -56,7 +38,7 @@ _ROLLING = f"{_CONTROLLERS}/machinedeployment/machinedeployment_rollout_rollingu
 _ORDER = f"{_CONTROLLERS}/machineset/machineset_deletion_order.go"
 _SETS = f"{_CONTROLLERS}/machineset/machineset_controller.go"
 _WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
-_CHOSEN = TOLD.say("chosen", mark=DELETE_MACHINE)
+_CHOSEN = TOLD.say("chosen", mark=scale.DELETE_MACHINE)
 ROLLING_FIELDS = tuple(
     path(f"spec.template.spec.{field}")
     for field in ("version", "failureDomain", "bootstrap", "infrastructureRef")
@@ -67,7 +49,7 @@ ROLLING_FIELDS = tuple(
 def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """A field of the template that Cluster API compares differs: its machines are replaced."""
     what = _what(site, change, field)
-    hosts, at_most = staying_machines(site, change)
+    hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
@@ -92,7 +74,7 @@ def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
     """A rollout that deletes as many machines as may be missing, and makes none."""
     yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
     at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
-    was, now = (number(each, "spec", "replicas") for each in (change.before, change.after))
+    was, now = (number(each, "spec", "replicas") for each in change.both)
     if out := missing(was, now, number(change.after, *at)):
         why = f"{many(out, 'Machine')} at most are deleted and none is made: {held.why}"
         most = limit_below(found.hosts, out)
@@ -133,7 +115,9 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
 @of_field
 def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     held = hold(site, change)
-    for effect in replica_change(site, change, field, _CHOSEN, _ORDER, rolls=rolls_out(change)):
+    for effect in scale.replica_change(
+        site, change, field, _CHOSEN, _ORDER, rolls=rolls_out(change)
+    ):
         if effect.impact is Impact.ADD and held:
             effect = effect._replace(why=f"{effect.why}; {held.why}", source=PREFLIGHT)
         yield _refused(_not_made(effect, held), held)
@@ -159,7 +143,7 @@ def rolls_out(change: ObjectChange | None) -> bool:
 def _strategy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """RollingUpdate again after OnDelete replaces whatever was left behind meanwhile."""
     if field.after != "OnDelete":
-        hosts, at_most = staying_machines(site, change)
+        hosts, at_most = scale.staying_machines(site, change)
         why = TOLD.say("left_behind")
         yield Effect(Impact.UNKNOWN, change.name, field.path, why, _ROLLING, hosts, at_most)
         return
@@ -178,7 +162,7 @@ def _selector(site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
         yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
         return
     why = TOLD.say("selector")
-    hosts, at_most = staying_machines(site, change)
+    hosts, at_most = scale.staying_machines(site, change)
     yield Effect(Impact.UNKNOWN, change.name, field.path, why, _SETS, hosts, at_most)
 
 
@@ -191,19 +175,21 @@ def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
 
     The hosts that other groups wait for are installed again, all at once too.
     """
-    stay, moved, gone = departures(site, change)
+    stay, moved, gone = scale.departures(site, change)
     action, machines = removal_action(change), number(change.before, "spec", "replicas")
     why = removal(action, "with it all its Machines are deleted at once")
     base = Effect(Impact.REMOVE, change.name, (), why, _SETS, action=action)
     if gone or stay:
         hosts = (*stay, *gone)
         yield base._replace(hosts=hosts, at_most=limit_below(hosts, machines))
-    waiting = {owner: room(site, group_by_owner(site, owner)).waiting for owner in moved}
+    waiting = {
+        owner: scale.room(site, scale.group_by_owner(site, owner)).waiting for owner in moved
+    }
     every = sum(map(len, moved.values()))
     # Which hosts are spares is not known: that of one group or of another finds no new Machine.
     lost_in_all = max(0, min(machines, every) - sum(waiting.values()))
     for owner, names in moved.items():
-        hosts, title = tuple(names), group_title(group_by_owner(site, owner))
+        hosts, title = tuple(names), scale.group_title(scale.group_by_owner(site, owner))
         its = min(machines, len(hosts))
         if lost := min(lost_in_all, max(0, its - waiting[owner])):
             together = lost_in_all if len(moved) > 1 else None
@@ -214,7 +200,7 @@ def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
             yield base._replace(
                 impact=Impact.REIMAGE,
                 why=why + more,
-                source=f"{_SETS}; {CHOSEN_HOST}",
+                source=f"{_SETS}; {scale.CHOSEN_HOST}",
                 hosts=hosts,
                 at_most=limit_below(hosts, again),
             )
@@ -227,7 +213,7 @@ def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     why += f"; {held.why}" if held else ""
     base = Effect(Impact.ADD, change.name, (), why, _SETS, action=Action.ADDED)
     for group in groups(site.after, change):
-        for effect in arrivals(site, group, base):
+        for effect in scale.arrivals(site, group, base):
             yield _refused(_not_made(effect, held), held)
 
 

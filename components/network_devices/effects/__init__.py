@@ -7,7 +7,5 @@ told, ``plugins.py`` the device plugins that Foresite runs itself.
 from components.effects.rules import Rule
 from components.network_devices.effects import operator, plugins, policies
 
-__all__ = ["RULES"]
-
 RULES: list[Rule] = [*policies.RULES, *operator.RULES, *plugins.RULES]
 """The rules of this component; those of Kubernetes' kinds come after them."""

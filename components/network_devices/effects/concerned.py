@@ -1,8 +1,8 @@
 """Whom a change of network devices concerns, and how the operator goes about it."""
 
+from components.effects import Effect, Field, Impact, ObjectChange, Side, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import running
-from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, Side, SiteChange
 from components.making.manifest import Json
 from components.source import site_of
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
@@ -70,5 +70,5 @@ def pace(site: SiteChange) -> str:
 
 def spec(change: ObjectChange) -> tuple[Json, Json]:
     """The spec before and after; empty on a side that lacks the object."""
-    before, after = (each.body["spec"] if each else {} for each in (change.before, change.after))
+    before, after = (each.body["spec"] if each else {} for each in change.both)
     return before, after

@@ -4,11 +4,11 @@ Source: sriov-network-operator 1.6.0, controllers (sriovoperatorconfig_controlle
 drain_controller_helper.go, generic_network_controller.go).
 """
 
+from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import rules
 from components.effects.placement import Fit
 from components.effects.pods import restart
 from components.effects.table import read_table
-from components.effects.vocabulary import Effects, Field, ObjectChange, SiteChange
 from components.network_devices.effects.concerned import OPERATOR, sriov_pools, staying
 
 SETTINGS = f"{OPERATOR}, controllers/sriovoperatorconfig_controller.go"

@@ -7,10 +7,9 @@ healthy device; what pods hold is counted by the resource's name); sriov-network
 
 import json
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, narrow
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.network_devices.effects.concerned import on_hosts
 from components.network_devices.names import SRIOV_PLUGIN
@@ -20,9 +19,7 @@ DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go"
 MEANWHILE = "its devices' pods go on, and none that asks for one starts there meanwhile"
 
 
-def _add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def _add_notes(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the DaemonSets of device plugins, with what a restart means to pods."""
     for each in judge(site, change, field):
         restarts = each.impact is Impact.POD_RESTART
@@ -39,7 +36,7 @@ def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 
 
 def _resource_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    before, after = (_names(each) for each in (change.before, change.after))
+    before, after = (_names(each) for each in change.both)
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:
         why = (
@@ -63,5 +60,5 @@ def _names(config: Manifest | None) -> dict[str, str]:
 _CONTENT = (each for each in KUBERNETES if (each.kind, each.path) == ("ConfigMap", ("data",)))
 RULES = [
     *narrow(_CONTENT, {"ConfigMap": _renaming}),
-    *narrow(KUBERNETES, {kinds.DAEMON_SET: _add_restart_notes}),
+    *narrow(KUBERNETES, {kinds.DAEMON_SET: _add_notes}),
 ]

@@ -14,9 +14,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from components.effects.applying import effect, rules
-from components.effects.table import read_table
-from components.effects.vocabulary import (
+from components.effects import (
     ABSENT,
     Action,
     Effects,
@@ -26,6 +24,8 @@ from components.effects.vocabulary import (
     Side,
     SiteChange,
 )
+from components.effects.applying import effect, rules
+from components.effects.table import read_table
 from components.making.told import Told
 from components.network_devices.effects.concerned import (
     OPERATOR,
@@ -59,13 +59,9 @@ class Verdict(NamedTuple):
 def sriov_interfaces(side: Side | None, pool: str) -> dict[str, Sriov]:
     """The interfaces of a pool that the operator divides on one side, each with its resource."""
     found = devices_on(side, pool)
-    if side is None or found is None or _by(side) is not SriovBy.OPERATOR:
+    if side is None or found is None or settings(side).sriov_by is not SriovBy.OPERATOR:
         return {}
     return {name: each for each in found.sriov for name in each.interfaces}
-
-
-def _by(side: Side) -> SriovBy:
-    return settings(side).sriov_by
 
 
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ Source: the operator's bucket configuration, and cache-server/, which stands in 
 
 from typing import NamedTuple
 
-from components.effects.vocabulary import ABSENT, FieldChange, SiteChange
+from components.effects import ABSENT, FieldChange, SiteChange
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from schemas.kubernetes.quantities import in_bytes

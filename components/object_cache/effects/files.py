@@ -12,26 +12,12 @@ machine that runs keeps its address).
 
 from collections.abc import Callable, Iterable
 
+from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
 from components.effects.configuration import CONFIG_MAP, REFRESHED, content
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.told import Told
+from components.object_cache.effects import listed
 from components.object_cache.effects.buckets import meaning as of_bucket
-from components.object_cache.effects.listed import (
-    ADDRESSES,
-    MAGLEV,
-    NO_KEY,
-    NOT_YET,
-    describe_hosts,
-)
 from components.object_cache.effects.moved import cache_move, percent
 from components.object_cache.effects.section import cache_of
 from components.object_cache.limits import FILTER
@@ -81,11 +67,11 @@ def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
     """The hosts that Envoys watch: each field of an endpoint that can change has its meaning."""
     last = field.path[-1]
     if "socket_address" in field.path and last == "address":
-        means = (NOT_YET, ADDRESSES)
+        means = (listed.NOT_YET, listed.ADDRESSES)
     elif last == "port_value":
-        means = (TOLD.say("port"), MAGLEV)
+        means = (TOLD.say("port"), listed.MAGLEV)
     else:
-        means = describe_hosts(site, field, _routes(site))
+        means = listed.describe_hosts(site, field, _routes(site))
     why = f"each Envoy reads it again, {_SOON}; {means[0]}"
     yield effect(change, field, Impact.NONE, why, f"{WATCHED}; {REFRESHED}; {means[1]}")
 
@@ -95,7 +81,7 @@ def _routes(site: SiteChange) -> str:
     found = cache_move(site)
     if found is None:
         return TOLD.say("no_routes")
-    return TOLD.say("moved", percent=percent(found.moved)) if found.moved else NO_KEY
+    return TOLD.say("moved", percent=percent(found.moved)) if found.moved else listed.NO_KEY
 
 
 _ROUTING = {"cluster_type", "eds_cluster_config", "load_assignment", "maglev_lb_config", "type"}
@@ -112,7 +98,7 @@ def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
         means = TOLD.say("routing", routes=_routes(site))
     else:
         means = TOLD.say("limited" if FILTER in steps else "no_key")
-    yield from _with(content(site, change, field), means, MAGLEV)
+    yield from _with(content(site, change, field), means, listed.MAGLEV)
 
 
 _FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]] = {

@@ -12,9 +12,9 @@ machine that runs keeps its address).
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from components.effects import FieldChange, Side, SiteChange
 from components.effects.bodies import mapping
 from components.effects.fleet import Host
-from components.effects.vocabulary import FieldChange, Side, SiteChange
 from components.making.told import Told
 from components.object_cache.effects.routing import addresses
 from components.object_cache.effects.section import hosts_of, pools_of

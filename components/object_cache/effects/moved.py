@@ -9,7 +9,7 @@ Source: Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb.c
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from components.effects.vocabulary import Side, SiteChange
+from components.effects import Side, SiteChange
 from components.object_cache.effects.listed import joining, unserved
 from components.object_cache.effects.routing import Routing, routing
 from components.object_cache.effects.section import cache_of

@@ -10,31 +10,14 @@ pfio/cache/http_cache.py (no answer is a miss).
 
 from collections.abc import Iterable
 
+from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import former
 from components.effects.bodies import items, mapping
 from components.effects.rules import Judge
-from components.effects.vocabulary import (
-    ABSENT,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.told import Told
+from components.object_cache import names
 from components.object_cache.effects.buckets import EVICTS
 from components.object_cache.effects.section import cache_of
-from components.object_cache.names import (
-    AUDIENCE_VARIABLE,
-    CAPACITY_VARIABLE,
-    CONFIG_VARIABLE,
-    DRAIN_OPTION,
-    ENVOY,
-    NAME_LABEL,
-    PORT_VARIABLE,
-    SERVER,
-)
 from schemas.kubernetes.quantities import in_bytes, thousandths
 from schemas.model.object_cache import Cache
 from schemas.model.vocabulary import CacheDiscovery
@@ -74,15 +57,15 @@ def _joins(site: SiteChange, change: ObjectChange) -> bool:
 
 def _notes(site: SiteChange, change: ObjectChange, field: Field) -> tuple[list[str], str]:
     """Further notes for a reviewer, and their source."""
-    program = mapping(change.one.body, "metadata", "labels").get(NAME_LABEL)
-    if program not in (ENVOY, SERVER):
+    program = mapping(change.one.body, "metadata", "labels").get(names.NAME_LABEL)
+    if program not in (names.ENVOY, names.SERVER):
         return [], ""
-    server = program == SERVER
+    server = program == names.SERVER
     found = list((_server if server else _envoy)(site, change, field))
     source = FOLDERS if server else STOPPING
     if _takes_more(field):
         return [*found, TOLD.say("makes_room")], f"{source}, {PREEMPTION}"
-    if server and field is not None and AUDIENCE_VARIABLE in field.path:
+    if server and field is not None and names.AUDIENCE_VARIABLE in field.path:
         source = f"{source}, {TOKENS}"
     return found, source
 
@@ -105,8 +88,8 @@ def _drain_seconds(change: ObjectChange) -> str:
     spec = mapping(former(change).body, "spec", "template", "spec")
     for container in items(spec, "containers"):
         words = [str(each) for each in container.get("args") or ()]
-        if DRAIN_OPTION in words[:-1]:
-            return words[words.index(DRAIN_OPTION) + 1]
+        if names.DRAIN_OPTION in words[:-1]:
+            return words[words.index(names.DRAIN_OPTION) + 1]
     return ""
 
 
@@ -129,15 +112,15 @@ def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
     """The notes on a field besides the restart of its pods: on each setting that differs and that
     the field is about."""
     sizes = [in_bytes(each.capacity) for each in (before, after)]
-    by_dns = after.discovery is CacheDiscovery.DNS
+    port = "port_by_dns" if after.discovery is CacheDiscovery.DNS else "port"
     more = "capacity_less" if sizes[1] < sizes[0] else "capacity_more"
     notes: dict[str, tuple[str, object, object]] = {
         "volumes": ("data_path", before.data_path, after.data_path),
         "runAsUser": ("user", before.server.user, after.server.user),
-        PORT_VARIABLE: ("port_by_dns" if by_dns else "port", before.server.port, after.server.port),
-        CAPACITY_VARIABLE: (more, sizes[0], sizes[1]),
-        AUDIENCE_VARIABLE: ("audience", before.audience, after.audience),
-        CONFIG_VARIABLE: ("config", before.server.config_path, after.server.config_path),
+        names.PORT_VARIABLE: (port, before.server.port, after.server.port),
+        names.CAPACITY_VARIABLE: (more, sizes[0], sizes[1]),
+        names.AUDIENCE_VARIABLE: ("audience", before.audience, after.audience),
+        names.CONFIG_VARIABLE: ("config", before.server.config_path, after.server.config_path),
     }
     texts = {"evicts": EVICTS, "capacity": after.capacity}
     for step, (name, was, now) in notes.items():

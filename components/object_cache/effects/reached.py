@@ -5,12 +5,7 @@ traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left 
 2, core/remotes/docker/config (a host that does not answer is passed over after its time-out).
 """
 
-from components.effects import resources
-from components.effects.applying import effect, former
-from components.effects.bodies import mapping
-from components.effects.rules import Judge
-from components.effects.table import read_table
-from components.effects.vocabulary import (
+from components.effects import (
     Action,
     Effects,
     Field,
@@ -18,7 +13,12 @@ from components.effects.vocabulary import (
     ObjectChange,
     Side,
     SiteChange,
+    resources,
 )
+from components.effects.applying import effect, former
+from components.effects.bodies import mapping
+from components.effects.rules import Judge
+from components.effects.table import read_table
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER
@@ -26,9 +26,6 @@ from components.object_cache.names import COMPONENT, SERVER
 TOLD = Told(__file__)
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
-_WITH_THEM = (
-    "the servers alone have these rights, and go or are created again too, which is judged there"
-)
 ADDRESSES = (
     "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
     "1.34, pkg/registry/core/service/ipallocator/ipallocator.go (ErrAllocated)"
@@ -109,8 +106,9 @@ def of_servers(judge: Judge, site: SiteChange, change: ObjectChange, field: Fiel
     """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
     leaves = _servers_leave(site)
     for each in judge(site, change, field):
-        known = leaves and each.impact is Impact.UNKNOWN
-        yield each._replace(impact=Impact.NONE, why=_WITH_THEM, hosts=()) if known else each
+        if leaves and each.impact is Impact.UNKNOWN:
+            each = each._replace(impact=Impact.NONE, why=TOLD.say("with_them"), hosts=())
+        yield each
 
 
 def _servers_leave(site: SiteChange) -> bool:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import NamedTuple
 
+from components.effects import Side
 from components.effects.bodies import items, mapping
-from components.effects.vocabulary import Side
 from components.making.manifest import Json
 from components.object_cache.effects.section import cache_of, hosts_of
 from components.object_cache.names import CLUSTER, COMPONENT

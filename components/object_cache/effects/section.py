@@ -1,6 +1,6 @@
 """A site file's settings of the cache on one side of a change."""
 
-from components.effects.vocabulary import Side
+from components.effects import Side
 from components.source import site_of
 from schemas.model.object_cache import Cache
 from schemas.reading.host_list import Host

@@ -7,8 +7,8 @@ medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from components.effects import Effect, Field, Impact, ObjectChange, SiteChange
 from components.effects.fleet import NodeState
-from components.effects.vocabulary import Effect, Field, Impact, ObjectChange, SiteChange
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
 from components.remediation.effects.thresholds import shift
@@ -83,11 +83,11 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
         return []
     after, wanted, found = site_of(site.after), set(faults), []
     one = next((each for each in after.file.pools if each.name == pool), None)
-    for remediator in after.remediators_of(one) if one else ():
-        mine = (
-            tuple(each for each in after.repairs(one, remediator) if each in wanted) if one else ()
-        )
-        if one and mine:
+    if one is None:
+        return []
+    for remediator in after.remediators_of(one):
+        mine = tuple(each for each in after.repairs(one, remediator) if each in wanted)
+        if mine:
             found.append(Case(after, one, mine, remediator, fault_bound(after, one, remediator)))
             wanted -= set(mine)
     return found
@@ -105,12 +105,8 @@ def fault_bound(site: Site, pool: Pool, remediator: Remediator) -> int:
 
 
 def _tolerance(site: Site, remediator: Remediator, machines: int) -> int:
-    found = settings_of(site).may_be_faulty(remediator.kind, machines)
-    return (
-        min(found, remediator.max_unavailable)
-        if remediator.kind is RemediatorKind.MEDIK8S
-        else found
-    )
+    found, kind = settings_of(site).may_be_faulty(remediator.kind, machines), remediator.kind
+    return min(found, remediator.max_unavailable) if kind is RemediatorKind.MEDIK8S else found
 
 
 def effects(

@@ -9,17 +9,9 @@ settled.sh (what a check has found outlives a restart of the detector, and no re
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import Judge
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.faults import CONDITIONS
 from components.making.told import Told
 from components.remediation import kernellog
@@ -190,9 +182,5 @@ def _ends(site: SiteChange, pool: Pool, fault: str) -> str:
     if shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault) is None:
         return ""
     mended = cases_of(site, pool.name, [fault])
-    ends = (
-        "their repair ends, and pods are scheduled there again"
-        if mended
-        else "the condition is taken back"
-    )
+    ends = _SAID["repair_ends"] if mended else "the condition is taken back"
     return ended_faults(site, (site_of(site.side), pool, fault), ends)

@@ -11,10 +11,10 @@ internal/webhook/v1alpha1/nodehealthcheck_webhook.go (ValidateUpdate, ValidateDe
 import re
 from collections.abc import Iterator
 
+from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former, not_known, rules
 from components.effects.bodies import items, mapping
 from components.effects.table import read_table
-from components.effects.vocabulary import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
 from components.remediation.effects.repairs import begin_repairs, first_repairs

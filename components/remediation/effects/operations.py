@@ -7,19 +7,11 @@ Sources: pfnet-research/node-operation-controller 0ac94deb, controllers/*.go.
 
 from collections.abc import Iterator
 
+from components.effects import Effect, Effects, Field, Impact, Name, ObjectChange, SiteChange
 from components.effects.applying import effect, former, not_known, rules
 from components.effects.bodies import items, mapping
 from components.effects.fleet import NodeState
 from components.effects.table import read_table
-from components.effects.vocabulary import (
-    Effect,
-    Effects,
-    Field,
-    Impact,
-    Name,
-    ObjectChange,
-    SiteChange,
-)
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
 from components.making.told import Told

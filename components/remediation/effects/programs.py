@@ -6,18 +6,9 @@ pfnet-research/node-operation-controller 0ac94deb (its state is in its objects a
 
 from collections.abc import Iterator
 
-from components.effects import kinds
+from components.effects import Effects, Field, Impact, Name, ObjectChange, Side, SiteChange, kinds
 from components.effects.bodies import mapping
 from components.effects.rules import Judge
-from components.effects.vocabulary import (
-    Effects,
-    Field,
-    Impact,
-    Name,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Manifest
 from components.making.told import Told

@@ -9,8 +9,8 @@ bound of that number: hosts that were repaired make room for others.
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from components.effects import Impact, SiteChange
 from components.effects.fleet import NodeState
-from components.effects.vocabulary import Impact, SiteChange
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
 from components.making.told import Told
 from components.remediation.effects.cases import (

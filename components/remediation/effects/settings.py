@@ -6,9 +6,9 @@ Sources: components/remediation/turns.py and node_repair/slots.py: they are read
 import json
 from collections.abc import Iterator
 
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, not_known
 from components.effects.rules import Judge
-from components.effects.vocabulary import Effects, Field, Impact, ObjectChange, SiteChange
 from components.remediation.effects.cases import Case, Found, cases_of, effects, fault_bound
 from components.remediation.effects.repairs import begin_repairs, once_more, unheld
 from components.remediation.names import remediated_pools, settings_of

@@ -4,14 +4,7 @@ What is not Foresite's has its source beside it.
 """
 
 from components.making.watch import Group, Scrape, Watched
-from components.schedulers.names import (
-    METRICS_PORT,
-    NAME_LABEL,
-    job,
-    kinds,
-    run_here,
-    selector_labels,
-)
+from components.schedulers import names
 from components.schedulers.watch import alerts, queues
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
@@ -34,21 +27,21 @@ def scrapes(site: Site) -> list[Scrape]:
     which the site runs itself, in the namespaces of their own manuals."""
     found = [
         Scrape(
-            job(backend),
+            names.job(backend),
             "scheduler",
-            job(backend),
+            names.job(backend),
             site.scheduling.namespace,
-            selector_labels(backend),
+            names.selector_labels(backend),
             "metrics",
-            METRICS_PORT,
+            names.METRICS_PORT,
             service=True,
             secure=True,
             place=1,
         )
-        for backend, _ in run_here(site)
+        for backend, _ in names.run_here(site)
     ]
     known = {BackendKind.KUEUE: KUEUE, BackendKind.VOLCANO: VOLCANO}
-    return [*found, *(scrape for kind, scrape in known.items() if kind in kinds(site))]
+    return [*found, *(scrape for kind, scrape in known.items() if kind in names.kinds(site))]
 
 
 KUEUE = Scrape(
@@ -56,11 +49,11 @@ KUEUE = Scrape(
     BackendKind.KUEUE.value,
     BackendKind.KUEUE.value,
     "kueue-system",
-    {NAME_LABEL: "kueue", "app.kubernetes.io/component": "metrics-service"},
+    {names.NAME_LABEL: "kueue", "app.kubernetes.io/component": "metrics-service"},
     "https",
     8443,
     service=True,
-    behind={NAME_LABEL: "kueue", "control-plane": "controller-manager"},
+    behind={names.NAME_LABEL: "kueue", "control-plane": "controller-manager"},
     secure=True,
     always="kueue_build_info",
     place=2,
