@@ -62,7 +62,8 @@ class Daemon:
             pid = int(self.pid_file.read_text())
         except (OSError, ValueError):
             return None
-        _reap(pid)
+        with contextlib.suppress(OSError):  # of no child of ours
+            os.waitpid(pid, os.WNOHANG)  # until then an ended child still has its number
         return pid if self.mark in _arguments(pid) else None
 
     def stop(self, patience: float = 10.0) -> None:
@@ -85,12 +86,6 @@ class Daemon:
         except OSError:
             return ""
         return "\n".join(text.splitlines()[-_TAIL_LINES:])
-
-
-def _reap(pid: int) -> None:
-    """Collect the exit of a child of ours: until then an ended process still has its number."""
-    with contextlib.suppress(ChildProcessError, OSError):
-        os.waitpid(pid, os.WNOHANG)
 
 
 def _arguments(pid: int) -> Sequence[str]:

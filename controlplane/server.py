@@ -74,7 +74,10 @@ class ControlPlane:
                 for attempt in range(_PORT_TRIES):
                     # What is left of an earlier run, or try, goes first.
                     self._end()
-                    self._launch(binaries, self._choose_port())
+                    # The port of last time keeps copies of the kubeconfig good.
+                    port = free_port(self._read_state().get("port"))
+                    self._write_state(port=port)
+                    self._launch(binaries, port)
                     if self._wait(last=attempt == _PORT_TRIES - 1):
                         break
             except BaseException:
@@ -140,12 +143,6 @@ class ControlPlane:
                 age = time.time() - certificate.stat().st_mtime
                 if age > _CERTIFICATE_DAYS * 86_400 and not self._apiserver.pid():
                     shutil.rmtree(certificate.parent)
-
-    def _choose_port(self) -> int:
-        """The port of last time if it can be had, so that copies of the kubeconfig stay good."""
-        port = free_port(self._read_state().get("port"))
-        self._write_state(port=port)
-        return port
 
     def _launch(self, binaries: Binaries, port: int) -> None:
         for name in (flags.ETCD_CLIENTS, flags.ETCD_PEERS):

@@ -45,7 +45,8 @@ def as_workflow_commands(notes: Sequence[Note]) -> Iterator[str]:
             if at.line:
                 where |= {"line": str(at.line), "col": str(at.column)}
             where["title"] = _cut(f"{each.rule} {at.path}".rstrip())
-            said = ",".join(f"{key}={_property(value)}" for key, value in where.items())
+            safe = {k: _data(v).replace(":", "%3A").replace(",", "%2C") for k, v in where.items()}
+            said = ",".join(f"{key}={value}" for key, value in safe.items())
             yield f"::{command} {said}::{_data(each.text)}"
         if shown is not found:
             left = _number(found) - len(shown)
@@ -55,10 +56,6 @@ def as_workflow_commands(notes: Sequence[Note]) -> Iterator[str]:
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
 
 
 def as_sarif(notes: Sequence[Note]) -> str:

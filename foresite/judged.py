@@ -107,7 +107,9 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
         if violation.rule.severity is Severity.MANDATORY:
             refused.append((spot, _problem(site, violation, spot)))
         else:
-            advised.append(_advice(site, violation, spot))
+            rule, judged, fault = violation
+            at, said = ".".join(filter(None, spot)), (fault.message, rule.why, fault.fix)
+            advised.append(Advice(site.name, rule.name, judged.title, at, *said))
     others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
     others += _expired_exceptions(found.expired, granted)
     # What is left of a site that was decommissioned needs fewer.
@@ -168,12 +170,6 @@ def _problem(site: Site, violation: Violation, spot: Spot) -> Problem:
     message = f"{each.title} breaks the rule {rule.name}: {found.message}"
     file = f"sites/{site.name}.yaml"
     return Problem(file, 0, 0, Code.POLICY_VIOLATED, path, "", message, found.fix, rule.why)
-
-
-def _advice(site: Site, violation: Violation, spot: Spot) -> Advice:
-    rule, each, found = violation
-    path = ".".join(filter(None, spot))
-    return Advice(site.name, rule.name, each.title, path, found.message, rule.why, found.fix)
 
 
 def _fault(fault: Fault) -> Problem:

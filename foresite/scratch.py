@@ -2,6 +2,8 @@
 
 A run that is killed leaves its own; a lock that the kernel lets go of tells the next run that
 nobody writes there any more, whichever process has its number by then.
+
+And what a run of Pulumi writes: its log, and temporary files in a folder of their own.
 """
 
 import contextlib
@@ -9,8 +11,10 @@ import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+
+from foresite.command import say
 
 _MARK = "foresite-"
 _ASIDE = "aside"
@@ -61,3 +65,46 @@ def _remove(path: Path, folder: Path) -> None:
     if (path / _ASIDE).exists() and not folder.exists():
         os.replace(path / _ASIDE, folder)
     shutil.rmtree(path, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def open_log(path: Path) -> Iterator[Callable[[str], None]]:
+    """Write the whole output to a file; what could not be written is said once, at the end: a disk
+    that is full of it stops no run half-way. Raises OSError where it cannot be opened."""
+    file = path.open("w", encoding="utf-8")
+    faults: list[OSError] = []
+
+    def write(text: str) -> None:
+        try:
+            if not faults:
+                file.write(text)
+        except OSError as error:
+            faults.append(error)
+
+    try:
+        yield write
+    finally:
+        try:
+            file.close()
+        except OSError as error:
+            faults.append(error)
+        if faults:
+            fault = faults[-1].strerror or faults[-1]
+            say(f"foresite: the log {path} is not whole: {fault}")
+
+
+@contextlib.contextmanager
+def private(environment: Mapping[str, str], folder: Path, name: str) -> Iterator[dict[str, str]]:
+    """``environment`` with a folder for temporary files that only its owner can read, below
+    ``folder``; gone in the end, and what a killed run of ``name`` left goes first.
+
+    The Kubernetes provider writes a copy of the whole kubeconfig, with its tokens, there at each
+    start, and leaves it (pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go, Configure: a
+    file for Helm's settings).
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    clear(folder / name)
+    with scratch(folder / name) as path:
+        path.chmod(0o700)
+        # Go reads TMPDIR alone, Python all three.
+        yield {**environment, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(path))}

@@ -216,17 +216,12 @@ def _forbidden(
             yield Gate(
                 f"fail-on {name}", f"{what} ({limit}{where}), and {said}", _acknowledge(name, total)
             )
-    if "unknown" in limits and preview.code_changed:
-        yield from _own_code(preview, allow.get("unknown", 0))
-
-
-def _own_code(preview: Preview, allow: int) -> Iterator[Gate]:
-    """Foresite's own code differs: its effect on every site is to be acknowledged."""
-    total = max(preview.sites_total, 1)
-    if total > allow:
+    total, allowed = max(preview.sites_total, 1), allow.get("unknown", 0)
+    if "unknown" in limits and preview.code_changed and total > allowed:
+        # Its effect on every site is to be acknowledged.
         what = "the effect of Foresite's own code is not known (it differs)"
-        said = _who_allows(allow)
-        yield Gate("fail-on unknown", f"{what}, and {said}", _acknowledge("unknown", total))
+        said = f"{what}, and {_who_allows(allowed)}"
+        yield Gate("fail-on unknown", said, _acknowledge("unknown", total))
 
 
 def _unreadable(sites: list[SitePreview]) -> Gate:

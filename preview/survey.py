@@ -20,8 +20,7 @@ from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import objects_by_name, patch_faults
 from preview.differences import connections
-from preview.differences.blame import at_edits
-from preview.differences.causes import causes
+from preview.differences.causes import at_edits, causes
 from preview.differences.compare import compare
 from preview.differences.edits import Input, edits
 from preview.objects import Objects
@@ -161,7 +160,9 @@ def _site(work: _Work, name: str) -> SitePreview | None:
     earlier = _load(work.before, name, frozenset())
     invalid = partial(_invalid, work, name, sides=(earlier, later))
     if later and later.problems:
-        return invalid(_at_edits(work, earlier, later))
+        # At the lines that were edited where these are known.
+        old, new = _input(earlier, work.before), _input(later, work.after, later.faulty)
+        return invalid(at_edits(later.problems, old, new) if old and new else later.problems)
     of_before = earlier.problems or _patch_problems(earlier) if earlier else ()
     if problems := _patch_problems(later) or _earlier(of_before):
         return invalid(problems)
@@ -227,12 +228,6 @@ def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:
 def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """Problems that the change mends: what is there now is not known."""
     return tuple(replace(each, message=f"before the change: {each.message}") for each in problems)
-
-
-def _at_edits(work: _Work, earlier: Loaded | None, later: Loaded) -> tuple[Problem, ...]:
-    """The problems of the later side, at the lines that were edited where these are known."""
-    old, new = _input(earlier, work.before), _input(later, work.after, later.faulty)
-    return at_edits(later.problems, old, new) if old and new else later.problems
 
 
 def _not_made(name: str) -> Problem:

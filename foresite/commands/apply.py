@@ -16,16 +16,21 @@ from typing import NamedTuple
 
 from foresite.command import FOUND, OK, UsageError, repository, say, show
 from foresite.commands.up import apply, parse_acknowledgements, select, sound
-from foresite.delivery.allowance import Allowances
 from foresite.delivery.ready import ready
-from foresite.delivery.stack.alone import lock_site
-from foresite.delivery.stack.applied import Commits, Standing, last_record, last_success, message
-from foresite.delivery.stack.engine import Engine, EngineError, Record
+from foresite.delivery.stack.applied import (
+    Allowances,
+    Commits,
+    Standing,
+    last_record,
+    last_success,
+    message,
+)
+from foresite.delivery.stack.engine import Engine, EngineError, Record, lock_site
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.vanished import vanished_lines, without_file
 from preview.states.git import GitError
 from schemas.facts.site import Site
 from schemas.load import site_names
+from schemas.reading.bounded import parse_json
 
 _QUESTIONS = 8
 """Stacks whose history is asked for at a time."""
@@ -84,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         words = message(commits.head) + (" and more" if dirty else "")
         steps = _apply(options, steps, lambda step: _one(step, words, allow))
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
-    gone = without_file(engine, site_names(root))
+    gone = _without_file(engine, site_names(root))
     return _report(options, commits.head, steps, gone)
 
 
@@ -188,7 +193,7 @@ def _report(
         show(*map(str, steps))
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     show(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
-    for line in vanished_lines(gone):
+    for line in _vanished_lines(gone):
         show(line)
     if failed:
         if named[State.NOT_REACHED]:
@@ -201,3 +206,35 @@ def _same_command(options: argparse.Namespace) -> str:
     root = ["--root", str(options.root)] if options.root else []
     flags = ["--trial"] if options.trial else []
     return shlex.join(["foresite", *root, "apply", *flags, *options.sites])
+
+
+def _without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
+    """The stacks of this project that have objects and no site of their name, sorted; None where
+    the backend cannot say.
+
+    They are named, and never touched: a file that is gone, by mistake or after a site's end, takes
+    nothing with it. Only a person who runs ``pulumi destroy`` does.
+    """
+    done = engine.run("stack", "ls", "--json")
+    try:
+        listed = parse_json(done.stdout) if done.returncode == 0 else None
+    except ValueError:
+        listed = None
+    if not isinstance(listed, list):
+        return None
+    # A stack may be called organization/project/name; one that was destroyed has no resources.
+    names = {
+        str(each["name"]).rpartition("/")[2] for each in listed if each.get("resourceCount") != 0
+    }
+    return sorted(names - set(sites))
+
+
+def _vanished_lines(stacks: list[str] | None) -> list[str]:
+    """The notes on them for a person, a line each."""
+    if stacks is None:
+        return ["stacks without a site file: not known, the backend did not list its stacks"]
+    return [
+        f"not touched: stack {name} has no file in sites/; bring it back, or if the site was "
+        f"decommissioned: pulumi destroy --stack {name}"
+        for name in stacks
+    ]

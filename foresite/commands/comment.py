@@ -50,7 +50,8 @@ def run(options: argparse.Namespace) -> int:
             pull = github.patiently(lambda: _pull(github, event))
             number = pull.number if pull else None
             if pull and pull.changes_reports:
-                body = _not_shown(body, pull.number)
+                said = _NOT_SHOWN.format(folder=_MAKES_REPORTS, number=pull.number)
+                body = f"{_mark(body)}\n{said}"
         if number is None:
             show("no open pull request has this head any more: no comment is written")
             return OK
@@ -77,10 +78,6 @@ def read_body(path: Path) -> str:
 
 def _mark(text: str) -> str:
     return text.partition("\n")[0].rstrip("\r")
-
-
-def _not_shown(body: str, number: int) -> str:
-    return f"{_mark(body)}\n{_NOT_SHOWN.format(folder=_MAKES_REPORTS, number=number)}"
 
 
 def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:

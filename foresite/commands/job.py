@@ -51,7 +51,8 @@ def run(options: argparse.Namespace) -> int:
         if form == "json":
             # A List has no place for them, and kubectl is to take what is printed.
             say("\n".join(made.notes))
-            show(_as_list(made), end="")
+            listed = {"apiVersion": "v1", "kind": "List", "items": made.objects}
+            show(json.dumps(listed, indent=2))
         else:
             show(documents(*made), end="")
         return OK
@@ -144,40 +145,28 @@ def _as_lines(found: Json) -> str:
     width = max(map(len, found["templates"]))
     lines = [f"foresite job {found['site']} TEMPLATE --model M --workers N --image I …", ""]
     lines += ["Templates", *(f"  {k:{width}}  {v}" for k, v in found["templates"].items())]
-    lines += ["", "Models", *(_model_line(k, v) for k, v in found["models"].items())]
+    lines += ["", "Models"]
+    for name, has in found["models"].items():
+        machines = f"{has['machines']} machines with {has['each']} each"
+        lines.append(f"  {name}  {machines}, resource {has['resource']}, started by {has['by']}")
     if not found["models"]:
         lines.append(f"  none: write accelerators: in sites/{found['site']}.yaml")
     if found["teams"]:
-        lines += ["", "Teams", *(_team_line(k, v) for k, v in found["teams"].items())]
+        lines += ["", "Teams"]
+    for name, has in found["teams"].items():
+        usual = [f"{count} {model}" for model, count in has["accelerators"].items()]
+        later = [f"{count} {model} off-peak" for model, count in has["off_peak"].items()]
+        guaranteed = ", ".join([*usual, *later]) or "no accelerators"
+        lines.append(f"  {name}  {guaranteed}; in {', '.join(has['namespaces'])}")
     if found["priorities"]:
         lines += ["", f"PriorityClasses: {', '.join(found['priorities'])}"]
     if found["buckets"]:
         lines += ["", "Buckets of the cache"]
-        lines += [_bucket_line(k, v) for k, v in found["buckets"].items()]
+    for name, has in found["buckets"].items():
+        inside = f"pods of {', '.join(has['namespaces']) or 'nobody'}"
+        may = "may write it; anybody may read it" if has["public"] else "may read and write it"
+        lines.append(f"  {name}  {'every pod' if has['open'] else inside} {may}")
     return "\n".join(lines)
-
-
-def _model_line(name: str, has: Json) -> str:
-    machines = f"{has['machines']} machines with {has['each']} each"
-    return f"  {name}  {machines}, resource {has['resource']}, started by {has['by']}"
-
-
-def _team_line(name: str, has: Json) -> str:
-    usual = [f"{count} {model}" for model, count in has["accelerators"].items()]
-    later = [f"{count} {model} off-peak" for model, count in has["off_peak"].items()]
-    guaranteed = ", ".join([*usual, *later]) or "no accelerators"
-    return f"  {name}  {guaranteed}; in {', '.join(has['namespaces'])}"
-
-
-def _bucket_line(name: str, has: Json) -> str:
-    writers = "every pod" if has["open"] else f"pods of {', '.join(has['namespaces']) or 'nobody'}"
-    may = "may write it; anybody may read it" if has["public"] else "may read and write it"
-    return f"  {name}  {writers} {may}"
-
-
-def _as_list(made: Made) -> str:
-    body = {"apiVersion": "v1", "kind": "List", "items": made.objects}
-    return json.dumps(body, indent=2) + "\n"
 
 
 def _refuse(form: str, refused: list[Refusal]) -> None:

@@ -107,10 +107,13 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
     except (UsageError, EngineError, GitError) as error:
         return opinion._replace(failed=str(error))
     opinion = opinion._replace(read=len(there), ours=ours, asked=servers)
+    asked_for = ("preview", "--json", "--stack", engine.stack, "--non-interactive")
     try:
-        theirs = _online(engine) - left
+        steps = run_json(engine, *asked_for)["steps"]
     except EngineError as error:
         return opinion._replace(refused=str(error))
+    changed = [step["urn"] for step in steps if step["op"] not in _NO_CHANGE]
+    theirs = frozenset(key for urn in changed if (key := key_of(urn))) - left
     tried = [each for key, each in expected_objects(site).items() if key in theirs]
     return opinion._replace(theirs=theirs, dry_run=tries(engine, site, tried))
 
@@ -127,14 +130,6 @@ def _offline(root: Path, site: Site, before: str, after: str) -> tuple[frozenset
                     (resource_name(component), name)
                 )
     return frozenset(touched), left
-
-
-def _online(engine: Engine) -> frozenset[Key]:
-    """The objects that Pulumi would touch. Raises EngineError where it refuses."""
-    asked_for = ("preview", "--json", "--stack", engine.stack, "--non-interactive")
-    steps = run_json(engine, *asked_for)["steps"]
-    changed = [step["urn"] for step in steps if step["op"] not in _NO_CHANGE]
-    return frozenset(key for urn in changed if (key := key_of(urn)))
 
 
 def tries(engine: Engine, site: Site, manifests: Iterable[Manifest]) -> str:

@@ -61,8 +61,11 @@ def run(options: argparse.Namespace) -> int:
         if not {*site_names(base), *site_names(head)}:
             raise UsageError(no_site(root))
         maker = make_objects_with if options.code == "each" else None
-        if maker is None:
-            _check_version(base, head)
+        locked = locked_version(base) if maker is None else ""
+        if locked and version() not in ("", locked, locked_version(head)):
+            # What it would show, nobody applies.
+            said = f"this is Foresite {version()}, and {base.label} locks {locked}"
+            raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
     except GitError as error:
@@ -81,14 +84,6 @@ def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snaps
     head = at(root, options.head) if options.head else work_tree(root)
     base = at(root, options.base) if options.base else at(root, *base_of(root, options.head))
     return base, head
-
-
-def _check_version(base: Snapshot, head: Snapshot) -> None:
-    """A preview by a version that neither side locks would show what nobody applies."""
-    locked = locked_version(base)
-    if version() not in ("", locked, locked_version(head)) and locked:
-        said = f"this is Foresite {version()}, and {base.label} locks {locked}"
-        raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
 
 
 def _nodes(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> dict[str, Seen]:

@@ -14,8 +14,7 @@ from components.making.manifest import Manifest
 from foresite.command import FAILED, FOUND, OK, UsageError, repository, say, show
 from foresite.commands.check import all_problems, show_problems
 from foresite.delivery.ready import Ready, ready
-from foresite.delivery.stack.alone import lock_site
-from foresite.delivery.stack.engine import Engine, complaint
+from foresite.delivery.stack.engine import Engine, complaint, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Json, Manifest, Target
 from foresite.command import UsageError, few
-from foresite.delivery.servers.lost import Look
+from foresite.delivery.servers.inventory import Look
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import SMALL, Stated
 from preview.gates import GROW, REMOVE

@@ -8,13 +8,13 @@ from typing import NamedTuple
 from foresite.command import UsageError, count, few
 from foresite.delivery.guard import Change, change, guard, needed_counts
 from foresite.delivery.servers.apiserver import NoAnswerError
-from foresite.delivery.servers.lost import Look, look
+from foresite.delivery.servers.inventory import Look, look
 from foresite.delivery.servers.probe import Asked, Need, contexts_of, kubectl_of, probe
-from foresite.delivery.stack.backend import folder
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.live import expected_objects
 from foresite.delivery.stack.register import forget
 from foresite.delivery.stack.stated import Stated, stated_objects
+from foresite.delivery.stack.statefile import folder
 from preview.verdict.growth import size
 from schemas.facts.site import Site
 
@@ -89,11 +89,8 @@ def ready(engine: Engine, site: Site, *, writes: bool = False) -> Ready:
         asked = probe(engine, site, Need.WRITE if writes else Need.KINDS, found.gone)
         looks = look(kubectl_of(engine), site.name, contexts_of(site), state)
     except (EngineError, NoAnswerError) as error:
-        fix = (
-            f"; the state is damaged: foresite recover {site.name}"
-            if _DAMAGED in str(error)
-            else ""
-        )
+        damaged = _DAMAGED in str(error)
+        fix = f"; the state is damaged: foresite recover {site.name}" if damaged else ""
         raise UsageError(f"{site.name}: nothing was changed: {error}{fix}") from None
     return Ready(site, asked, found, looks)
 

@@ -8,8 +8,7 @@ from preview.differences.fields import show_path, text_lines
 from preview.differences.fields.listkeys import Item
 from preview.report.blocks import Code, Line, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
-from preview.report.ranges import first_few, ranges
-from preview.report.words import count, few
+from preview.report.words import count, few, first_few, ranges
 from preview.result import ObjectVerdict, SitePreview, State
 
 _ORDER = (

@@ -117,7 +117,9 @@ def _lines(cache: CacheMove) -> Iterable[Line]:
     elif cache.wiped:
         yield _loss_line(cache)
     if cache.readdressed:
-        yield _address_line(cache)
+        what = f"{_wrong_address_text(cache.readdressed)}, until installed again: "
+        share = percent(cache.readdressed / cache.hosts_before)
+        yield Line((what, Strong(share), " of the objects are misses"))
     more = cache.servers_after - cache.servers_before
     if more != cache.hosts_after - cache.hosts_before and (more or cache.idle):
         yield _machines(cache)
@@ -164,12 +166,6 @@ def _loss_line(cache: CacheMove) -> Line:
     hosts = f"{count(cache.wiped, 'host')} that {stay}lose{one} {disks}"
     what = Strong(f"{most}{percent(cache.lost)}")
     return Line((what, f" of the objects are lost, on {hosts}{pace}"))
-
-
-def _address_line(cache: CacheMove) -> Line:
-    share = percent(cache.readdressed / cache.hosts_before)
-    what = _wrong_address_text(cache.readdressed)
-    return Line((f"{what}, until installed again: ", Strong(share), " of the objects are misses"))
 
 
 def _machines(cache: CacheMove) -> Line:

@@ -143,7 +143,9 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
     new = site.state is State.ADDED
     folded = [] if new else [harmless, differences(site, room)]
     if len(every) > 1:
-        folded.insert(0, _each_site(every))
+        rows = tuple(Row(((value(e.name),), *_columns([e])), e.impact) for e in every)
+        title = (f"Each of the {len(rows):,} sites",)
+        folded.insert(0, Section("sites", title, (Table(_HEADS, rows),)))
     if room.every_host:
         folded += map(every_host, every)
     return Part(
@@ -155,8 +157,3 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
         folded=tuple(section for section in folded if section.blocks),
         scene=scene(site) if drawn else None,
     )
-
-
-def _each_site(every: Iterable[SitePreview]) -> Section:
-    rows = tuple(Row(((value(site.name),), *_columns([site])), site.impact) for site in every)
-    return Section("sites", (f"Each of the {len(rows):,} sites",), (Table(_HEADS, rows),))

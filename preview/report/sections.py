@@ -7,9 +7,8 @@ from itertools import groupby
 from components.effects.vocabulary import Action, Impact
 from preview.report.blocks import Line, Names, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
-from preview.report.ranges import FEW, first_few, ranges
 from preview.report.reasons import Because, Why, group_reasons
-from preview.report.words import count, few, meaning, which
+from preview.report.words import FEW, count, few, first_few, meaning, ranges, which
 from preview.result import Cause, HostVerdict, SitePreview
 from schemas.model.problem import Problem
 
@@ -166,7 +165,10 @@ def _reasons(found: Sequence[Because], room: Room) -> tuple[Line, ...]:
 
 
 def _because(each: Because, room: Room) -> Line:
-    what: Phrase = (*_happening(each), *_to_hosts(each, room))
+    refused = Action.REFUSED.value if each.refused else ""
+    alone = bool(refused) and each.impact is Impact.NONE
+    happens: Phrase = (Strong(each.impact.value), f" ({refused})" if refused else "")
+    happens = (Strong(refused),) if alone else happens
     some, more = first_few(each.whys, room.groups)
     rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
     ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
@@ -174,15 +176,7 @@ def _because(each: Because, room: Room) -> Line:
     known = join_phrases([(value(name, 160),) for name in each.sources], "; ")
     sources = (Line(("known from: ", *known)),) if room.sources and known else ()
     below = (*edits, *map(_why, some), *rest, *ways, *sources)
-    tone = None if each.refused and each.impact is Impact.NONE else each.impact
-    return Line(what, below, tone)
-
-
-def _happening(each: Because) -> Phrase:
-    refused = Action.REFUSED.value
-    if each.refused and each.impact is Impact.NONE:
-        return (Strong(refused),)
-    return (Strong(each.impact.value), f" ({refused})" if each.refused else "")
+    return Line((*happens, *_to_hosts(each, room)), below, None if alone else each.impact)
 
 
 def _to_hosts(each: Because, room: Room) -> Phrase:

@@ -70,7 +70,10 @@ def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:
     """The bytes of a file below ``folder``, which is ``shown`` in what a person gets to read."""
     at = f"{shown}/{shorten(path, 200)}"
     if isinstance(folder, Tree):
-        return _read_tree(folder / path, at)
+        data = (folder / path).read()
+        if data is None and (folder / path).is_dir():
+            return _unreadable(at, "is a folder", "put a file there")
+        return Refused(*words("file-missing", at)) if data is None else data
     target = folder
     try:
         for part in path.split("/"):
@@ -91,13 +94,6 @@ def _refusal(at: str, error: OSError) -> Refused:
     if error.errno in (errno.EINVAL, errno.EISDIR):
         return _unreadable(at, f"is {why}", "put a file there")
     return _unreadable(at, f"cannot be read: {why}", "make it a file that you may read")
-
-
-def _read_tree(target: Tree, at: str) -> bytes | Refused:
-    data = target.read()
-    if data is None and target.is_dir():
-        return _unreadable(at, "is a folder", "put a file there")
-    return Refused(*words("file-missing", at)) if data is None else data
 
 
 def too_large(at: str, size: int) -> Refused | None:

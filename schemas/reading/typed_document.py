@@ -153,14 +153,11 @@ def _fault(detail: ErrorDetails, document: Document) -> _Fault:
     path = tuple(detail["loc"])
     kind = detail["type"]
     # pydantic marks a wrong key by a last step "[key]", which a field may be called as well.
-    key = path[-1:] == ("[key]",) and kind != "extra_forbidden" and not _exists(document, path)
+    key = path[-1:] == ("[key]",) and kind != "extra_forbidden"
+    key = key and not _has(value_at(document, path[:-1]), path[-1])
     said = detail["msg"].partition("error, ")[2] or detail["msg"]
     context = detail.get("ctx", {})
     return _Fault(path[:-1] if key else path, key, kind, context, detail["input"], said)
-
-
-def _exists(document: Document, path: Path) -> bool:
-    return _has(value_at(document, path[:-1]), path[-1])
 
 
 def _is_entry(fault: _Fault) -> bool:
@@ -211,13 +208,6 @@ def _problem(
     return place(document, path, *said, key=fault.key)
 
 
-def _sections_with(name: str, place: Path, schema: dict[str, Any]) -> list[str]:
-    """The sections beside an unknown field that have a field of its name."""
-    beside = schema_at(schema, place).get("properties", ())
-    inside = [(each, schema_at(schema, (*place, each))) for each in beside]
-    return [each for each, node in inside if name in node.get("properties", ())]
-
-
 def _unknown_field(
     document: Document, path: Path, schema: dict[str, Any], meant: Path | None
 ) -> Problem:
@@ -229,9 +219,11 @@ def _unknown_field(
     if meant is None and (part := not_yet(name)):
         found = place(document, path, *words("field-not-yet", shorten(name), *part), key=True)
         return replace(found, reason=NO_EFFECT)
-    known = ", ".join(schema_at(schema, path[:-1]).get("properties", ()))
+    beside = schema_at(schema, path[:-1]).get("properties", ())
+    known = ", ".join(beside)
     fix = f"remove it; known here: {textwrap.shorten(known, 170, placeholder=' …')}"
-    if within := _sections_with(name, path[:-1], schema):
+    inside = {each: schema_at(schema, (*path[:-1], each)) for each in beside}
+    if within := [each for each, node in inside.items() if name in node.get("properties", ())]:
         fix = f"write it as {' or '.join(f'{each}.{name}' for each in within)}"
     if meant is not None:
         fix = f"write {meant[-1]}"

@@ -5,6 +5,7 @@ schema (``yes`` and ``12:30`` are text). What the data must mean belongs to the 
 """
 
 import math
+import re
 from collections.abc import Callable
 from typing import Final, Protocol, cast
 
@@ -14,7 +15,6 @@ from schemas.kubernetes.masking import shorten
 from schemas.model.problem import Problem
 from schemas.model.texts import Words, words
 from schemas.reading.document import Branch, Document, Json, Path, Place, start_of
-from schemas.reading.yaml_scalars import number_fault, resolve
 from schemas.reading.yaml_text import (
     MAX_PROBLEMS,
     SPLIT_FILE,
@@ -35,6 +35,21 @@ MAX_VALUES: Final = 10_000
 """Keys and values of one file; few bytes can spell many, and each costs time."""
 
 _KINDS: Final = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
+_CONSTANTS: dict[str, bool | None] = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_TYPED = frozenset({"", *"~nNtTfF+-.0123456789"})
+"""First characters of scalars that are not text; this test spares most scalars all others."""
+_NUMBER = re.compile(
+    r"(?P<decimal>[-+]?[0-9]+)|0o(?P<octal>[0-7]+)|0x(?P<hex>[0-9a-fA-F]+)"
+    r"|(?P<float>[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?)"
+    r"|(?P<endless>[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))"
+)
+_BASES = {"decimal": 10, "octal": 8, "hex": 16}
+_LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
+"""Octal to readers of YAML 1.1, decimal to those of 1.2."""
 
 
 def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
@@ -153,9 +168,9 @@ class _Composer:
         style = event.style
         self.spans.append((start, event.end_mark.index, style, self._indent))
         if style == "":
-            value = resolve(event.value)
+            value = _resolve(event.value)
             if type(value) is float and not math.isfinite(value):
-                self._add(number_fault(event.value), start, event.value)
+                self._add(_number_fault(event.value), start, event.value)
             return value, start
         if style == '"' and not event.value.isprintable():
             for hidden in sorted(hidden_characters(event.value)):
@@ -233,3 +248,29 @@ class _Composer:
         if event.tag is not None:
             index = self._findings.text.find("!", start)
             self._add(words("yaml-tag", shorten(event.tag)), index, event.tag)
+
+
+def _resolve(text: str) -> str | int | float | bool | None:
+    """The meaning of an unquoted scalar by the core schema; infinity where no tool can hold it."""
+    if text[:1] not in _TYPED:
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    match = _NUMBER.fullmatch(text)
+    if match is None:
+        return text
+    kind = match.lastgroup or ""
+    if kind == "endless" or _LEADING_ZERO.fullmatch(text):
+        return math.inf
+    if kind == "float":
+        return float(text)
+    # Python refuses to convert thousands of digits, and 64 bits are never that long.
+    number = int(match[kind], _BASES[kind]) if len(text) <= 64 else math.inf
+    return number if -(2**63) <= number < 2**63 else math.inf
+
+
+def _number_fault(text: str) -> Words:
+    """Why tools differ on a number that ``_resolve`` finds infinite, and what to write."""
+    if _LEADING_ZERO.fullmatch(text):
+        return words("yaml-octal", shorten(text), shorten(text.lstrip("+-0") or "0"))
+    return words("yaml-number-too-large", shorten(text))

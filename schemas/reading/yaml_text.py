@@ -2,7 +2,7 @@
 
 Owns the checks on bytes and characters, the words for syntax errors, and the rules of YAML 1.2
 that libyaml does not hold. Values and their places belong to yaml_reader.py, what a scalar means
-to yaml_scalars.py.
+to yaml_reader.py.
 """
 
 import re

@@ -18,6 +18,8 @@ from schemas.rules.finding import Finding, Path, advise, say
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
 _NVIDIA = "nvidia.com"
+_MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
+"""Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
 
 
 class Served(NamedTuple):
@@ -138,3 +140,22 @@ def _name_place(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool
     if each.model in settings.models:
         return ("accelerators", "models", each.model), True
     return each.place, False
+
+
+def program_settings(settings: AcceleratorSettings) -> Iterator[Finding]:
+    """Kubelets accept each resource that programs advertise, and every path is mounted once. That
+    programs are given no secret is in schemas/reading/literal_secrets.py."""
+    for name, model in settings.models.items():
+        place: Path = ("accelerators", "models", name)
+        resource = model.plugin.resource
+        if reserved_domain_reason(resource.partition("/")[0]):
+            yield say("plugin-resource-reserved", (*place, "plugin", "resource"), resource)
+        yield from _of_program((*place, "plugin"), model.plugin)
+        if model.exporter is not None:
+            yield from _of_program((*place, "exporter"), model.exporter)
+
+
+def _of_program(place: Path, program: Program) -> Iterator[Finding]:
+    for index, path in enumerate(program.host_paths):
+        if path in program.host_paths[:index] or path in _MOUNTED:
+            yield say("host-path-mounted", (*place, "host_paths", index), path)

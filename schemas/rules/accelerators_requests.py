@@ -46,18 +46,13 @@ renewed by itself (NVIDIA/gpu-operator 26.7.0, GetUpgradePolicyWithDefaults)."""
 def ways(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """The chosen way can hand out every device of the site, at its Kubernetes version."""
     by_dra = settings.model_by is ModelBy.DRA
-    lacking = [
-        each.model for each in served_models(site) if by_dra and _lacks_allocator(site, each)
-    ]
+    without = [each for each in served_models(site) if by_dra and each.record.dra is None]
+    # Nor does the model's device plugin make the model's own resource.
+    lacking = [e.model for e in without if site.resource(e.model) != e.record.plugin.resource]
     if lacking:
         yield say("model-without-dra", ("accelerators", "model_by"), ", ".join(lacking))
     if by_dra or (not lacking and all_known(site) and completed_models(site)):
         yield from _too_old(site, by_dra=by_dra)
-
-
-def _lacks_allocator(site: Site, each: Served) -> bool:
-    """True if neither a DRA driver nor the model's device plugin makes the model's own resource."""
-    return each.record.dra is None and site.resource(each.model) != each.record.plugin.resource
 
 
 def expressions(settings: AcceleratorSettings) -> Iterator[Finding]:

@@ -24,6 +24,7 @@ ENGINES = (
     "kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa",
 )  # fmt: skip
 """Annotations by which an engine leaves an object out, or makes it anew."""
+_MARKS = (("metadata", "labels"), ("metadata", "annotations"))
 ADDRESSES = "ipam.metal3.io"
 """The one API group of Metal3 whose objects do nothing to a host by themselves."""
 Json = dict[str, Any]
@@ -116,18 +117,12 @@ def _taken(item: _Item) -> Iterator[Finding]:
     notes = notes if isinstance(notes, dict) else {}
     for key in (*(k for k in OF_SERVER if metadata.get(k)), *(k for k in ENGINES if k in notes)):
         yield item.say("extra-not-as-git-says", key)
-    for key in _own_keys(item.body):
-        yield item.say("extra-own-label", key)
+    for path, _ in nodes(item.body):  # labels and annotations, of pods that it makes too
+        if path[-3:-1] in _MARKS and is_own(str(path[-1])):
+            yield item.say("extra-own-label", str(path[-1]))
     kind, group = _definition(item.body)
     if has_own_rules(group, kind):
         yield item.say("extra-redefines", kind)
-
-
-def _own_keys(body: Json) -> Iterator[str]:
-    """Labels and annotations of Foresite's domain, on an object or on the pods that it makes."""
-    marks = (("metadata", "labels"), ("metadata", "annotations"))
-    keys = (str(path[-1]) for path, _ in nodes(body) if path[-3:-1] in marks)
-    return filter(is_own, keys)
 
 
 def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Finding]:

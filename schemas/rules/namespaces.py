@@ -39,9 +39,9 @@ def one_owner(site: Site) -> Iterator[Finding]:
     for each in (*sorted(_programs(site), key=lambda program: program.written), *_teams(site)):
         other = owners.setdefault(each.name, each)
         if TAKEN.fullmatch(each.name) and not each.brought:
-            yield _reserved_name(each, "Kubernetes or its programs")
+            yield say("namespace-reserved", each.place, each, "Kubernetes or its programs")
         elif each.name in OWN:
-            yield _reserved_name(each, "Foresite's own plugins")
+            yield say("namespace-reserved", each.place, each, "Foresite's own plugins")
         elif other is each or (other.brought and each.brought):
             continue
         elif other.team and other.owner == each.owner:
@@ -49,11 +49,7 @@ def one_owner(site: Site) -> Iterator[Finding]:
         elif other.team:
             yield say("namespace-of-other-team", each.place, each, other)
         else:
-            yield _reserved_name(each, other.owner)
-
-
-def _reserved_name(each: _Named, owner: str) -> Finding:
-    return say("namespace-reserved", each.place, each, owner)
+            yield say("namespace-reserved", each.place, each, other.owner)
 
 
 def _programs(site: Site) -> Iterator[_Named]:

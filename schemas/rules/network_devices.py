@@ -64,7 +64,11 @@ def functions(at: InPool) -> Iterator[Finding]:
     """The settings of virtual functions are possible for the device."""
     by_plugin = at.site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
     for number, sriov in enumerate(at.pool.network_devices.sriov):
-        for field, row in (*_impossible(sriov), *(_undone(sriov) if by_plugin else ())):
+        # What only the operator carries out.
+        lost = ("mtu", "vlan", "addresses") if by_plugin else ()
+        set_here = (each for each in lost if getattr(sriov, each) is not None)
+        undone = ((each, "function-setting-of-operator") for each in set_here)
+        for field, row in (*_impossible(sriov), *undone):
             place = at.path("network_devices", "sriov", number, field)
             yield say(row, place, field, sriov.mtu, LARGEST_INFINIBAND_MTU)
 
@@ -85,13 +89,6 @@ def _impossible(sriov: Sriov) -> Iterator[tuple[str, str]]:
         yield "driver", "rdma-of-bare-devices"
     if bare and sriov.addresses is not None:
         yield "addresses", "addresses-of-bare-devices"
-
-
-def _undone(sriov: Sriov) -> Iterator[tuple[str, str]]:
-    """The settings that only the operator carries out."""
-    for field in ("mtu", "vlan", "addresses"):
-        if getattr(sriov, field) is not None:
-            yield field, "function-setting-of-operator"
 
 
 def hcas(at: InPool) -> Iterator[Finding]:

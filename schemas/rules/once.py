@@ -1,11 +1,11 @@
 """Rules on what stands once in a list, names of a kind and items (once.toml says where), and on the
-last day of what is allowed for a time.
+last day of what is allowed for a time; and on components of one's own.
 """
 
 import datetime
 from collections.abc import Iterator
 
-from schemas.facts.own_components import named
+from schemas.facts.own_components import OwnComponentError, make, named
 from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
 from schemas.reading.paths import each_at
@@ -52,3 +52,17 @@ def ends(site: Site) -> Iterator[Finding]:
             continue
         if until > last:
             yield say("day-too-late", place, text)
+
+
+def own_components(site: Site) -> Iterator[Finding]:
+    """Each component of one's own makes its objects in two processes, whose sets and hashes have
+    other orders, and both are alike."""
+    for component, _ in named(site):
+        at, name = ("components", component.name), component.name
+        try:
+            alike = make(site, name) == make(site, name, "2")
+        except OwnComponentError as error:
+            yield say("own-component-fails", at, name, site, error)
+            continue
+        if not alike:
+            yield say("own-component-differs", at, name, site)

@@ -161,7 +161,12 @@ def budgets(site: Site) -> Iterator[Finding]:
     than may be faulty."""
     for at, healer in remediators(site):
         wanted = healer.max_unavailable
-        yield from _few_members(site, at, healer)
+        # What repairs runs on the control plane, and tolerates no taint of a repair: drained with
+        # the only one it starts nowhere, and the taint stays for ever.
+        for index, pool in _pools(site, healer):
+            if _too_few(pool, machines := site.replicas(pool)):
+                row = "repair-costs-majority" if machines > 1 else "repair-of-only-control-plane"
+                yield say(row, (*at, "pools", index), machines, pool)
         counted = [(site.replicas(pool), pool) for _, pool in _pools(site, healer)]
         pools = [each for each in counted if not _too_few(each[1], each[0])]
         bounds = [(_most(pool, machines), machines, pool) for machines, pool in pools]
@@ -179,19 +184,6 @@ def budgets(site: Site) -> Iterator[Finding]:
                 yield say("repairs-of-all-machines", place, wanted, machines, pool, few, more)
         elif pools:
             yield from _never_reached(site, place, healer, max(count for count, _ in pools))
-
-
-def _few_members(site: Site, at: Path, healer: Remediator) -> Iterator[Finding]:
-    """No remediator drains a control plane that the others cannot do without.
-
-    What repairs runs on the control plane, and tolerates no taint of a repair: drained with the
-    only one it starts nowhere, and the taint stays for ever.
-    """
-    for index, pool in _pools(site, healer):
-        machines = site.replicas(pool)
-        if _too_few(pool, machines):
-            row = "repair-costs-majority" if machines > 1 else "repair-of-only-control-plane"
-            yield say(row, (*at, "pools", index), machines, pool)
 
 
 def _too_few(pool: Pool, machines: int) -> bool:

@@ -76,14 +76,10 @@ def xids(site: Site, detector: Detector) -> Iterator[Finding]:
                 yield say("listed-twice", at, f"XID {number}")
             elif field == "watch" and number in listed.reboot:
                 yield say("xid-reboots-too", at, number)
-    if "xids" in detector.model_fields_set and not _of_nvidia(site):
-        yield say("xids-without-nvidia", place)
-
-
-def _of_nvidia(site: Site) -> bool:
-    """True if hosts have NVIDIA's driver, as far as their accelerators are known."""
     vendors = (site.accelerators[model].vendor for model in site.models() if all_known(site))
-    return not all_known(site) or "nvidia" in vendors
+    others = all_known(site) and "nvidia" not in vendors  # as far as accelerators are known
+    if "xids" in detector.model_fields_set and others:
+        yield say("xids-without-nvidia", place)
 
 
 def device_taints(site: Site, remediation: Remediation) -> Iterator[Finding]:

@@ -31,14 +31,10 @@ def stores(site: Site, secrets: Secrets) -> Iterator[Finding]:
         needed = [each for each in references if each.management is management]
         cluster = "the management cluster" if management else "the site's own cluster"
         if needed and store is None:
-            yield say("secret-store-missing", _PLACE, _some(needed), cluster, field)
+            more = f" and {len(needed) - 1} more" if len(needed) > 1 else ""
+            yield say("secret-store-missing", _PLACE, f"{needed[0].name}{more}", cluster, field)
         elif store is not None and not needed and site.hosts:  # BMCs come with the hosts
             yield say("secret-store-unused", (*_PLACE, field), cluster)
-
-
-def _some(needed: list[SecretReference]) -> str:
-    more = f" and {len(needed) - 1} more" if len(needed) > 1 else ""
-    return f"{needed[0].name}{more}"
 
 
 def paths(site: Site, secrets: Secrets) -> Iterator[Finding]:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foresite.delivery.allowance import Allowances
-from foresite.delivery.stack.applied import Commits
+from foresite.delivery.stack.applied import Allowances, Commits
 from tests.kit.preview_repository import Repository
 
 LAB, TSUKUBA, TOKYO = "lab-1", "tsukuba-1", "tokyo-1"

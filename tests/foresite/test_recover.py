@@ -15,7 +15,7 @@ import pytest
 
 from components.making.manifest import FIELD_MANAGER, Json
 from foresite.command import FOUND, OK, UsageError
-from foresite.delivery.stack.alone import lock_site
+from foresite.delivery.stack.engine import lock_site
 from foresite.delivery.stack.locks import parse_locks
 from tests.kit.recover_world import SITE, World, acted, copied, step
 

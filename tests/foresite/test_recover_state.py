@@ -11,10 +11,9 @@ import pytest
 
 from components.making.manifest import FIELD_MANAGER, Json, Target
 from foresite.command import FOUND
-from foresite.delivery.recovery.leftover import leftovers, restore_fields
-from foresite.delivery.stack.backend import place
+from foresite.delivery.recovery.remains import leftovers, restore_fields
 from foresite.delivery.stack.stated import read_state
-from foresite.delivery.stack.statefile import older
+from foresite.delivery.stack.statefile import older, place
 from tests.kit.recover_world import SITE, World, acted
 
 # --- a damaged state ------------------------------------------------------------------------------

@@ -67,7 +67,7 @@ class World:
 
     def pulumi(self, *arguments: str, code: int | None = 0, **env: str) -> str:
         """The official CLI itself: its provider leaves a copy of the kubeconfig among temporary
-        files (foresite/delivery/stack/temporary.py), which only Foresite's own runs clear away."""
+        files (foresite/scratch.py), which only Foresite's own runs clear away."""
         env = {"TMPDIR": str(self.place("not-searched"))} | env
         return self.run("pulumi", *arguments, "--non-interactive", code=code, **env)
 

@@ -15,10 +15,9 @@ from components.making.manifest import Json, Manifest, Target
 from foresite.cli import main
 from foresite.command import OK, UsageError
 from foresite.delivery.guard import change, guard, needed_counts
-from foresite.delivery.servers.lost import Look
-from foresite.delivery.stack.alone import lock_site
+from foresite.delivery.servers.inventory import Look
 from foresite.delivery.stack.applied import Commits
-from foresite.delivery.stack.engine import Engine
+from foresite.delivery.stack.engine import Engine, lock_site
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.register import Progress, shorten
 from foresite.delivery.stack.stated import SMALL, Stated
@@ -203,8 +202,8 @@ def test_messages_of_what_was_merged_since_count_and_those_within_a_merge_do_not
 def test_a_site_that_is_held_says_by_whom_and_is_free_once_they_are_gone(tmp_path: Path) -> None:
     engine = Engine(Path("pulumi"), {}, tmp_path, "lab-1", tmp_path)
     holds = (
-        "import sys; from pathlib import Path; from foresite.delivery.stack.alone import lock_site;"
-        "from foresite.delivery.stack.engine import Engine; p = Path(sys.argv[1]);"
+        "import sys; from pathlib import Path; p = Path(sys.argv[1]);"
+        "from foresite.delivery.stack.engine import Engine, lock_site;"
         "c = lock_site(Engine(p, {}, p, 'lab-1', p)); c.__enter__(); print('held', flush=True);"
         "sys.stdin.read()"
     )

@@ -13,12 +13,11 @@ from foresite.delivery.recovery.remains import Remains, remains
 from foresite.delivery.servers.apiserver import Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.servers.inventory import take, versions
 from foresite.delivery.servers.probe import contexts_of, kubectl_of
-from foresite.delivery.stack.backend import place
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.live import Key, expected_objects
 from foresite.delivery.stack.locks import Lock
 from foresite.delivery.stack.stated import SMALL, Ident, State, Stated, read_state
-from foresite.delivery.stack.statefile import older
+from foresite.delivery.stack.statefile import older, place
 from schemas.facts.site import Site
 
 _SHOWN = 6

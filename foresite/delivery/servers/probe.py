@@ -129,8 +129,9 @@ def _one(
     where = f"{context} ({address})"
     try:
         with ApiServer(kubectl, context) as server:
-            version = _version(server)
-            asked = Asked(context, address, (f"answers, {version}",))
+            server.get("/readyz")
+            has = (server.get("/version") or {}).get("gitVersion", "of an unknown version")
+            asked = Asked(context, address, (f"answers, Kubernetes {has}",))
             return _kinds(server, asked, objects, need)
     except NoAnswerError as error:
         fix = "see that it runs and is reached from here, then run the same command again"
@@ -143,12 +144,6 @@ def _fix(status: int) -> str:
     if status == 401:
         return "the login has expired or is not known there: log in again, then run it again"
     return "ask for the rights of docs/ci-accounts.yaml, or log in as somebody who has them"
-
-
-def _version(server: ApiServer) -> str:
-    server.get("/readyz")
-    answer = server.get("/version") or {}
-    return f"Kubernetes {answer.get('gitVersion', 'of an unknown version')}"
 
 
 def _kinds(
@@ -211,7 +206,11 @@ def _missing_rights(
         if not allowed and (verb != "create" or not _all_there(server, kind, made[place])):
             name = f"{kind.plural} in {namespace}" if namespace else kind.plural
             refused.setdefault(verb, []).append(name)
-    return _in_words(refused)
+    verbs: dict[tuple[str, ...], list[str]] = {}  # those with the same resources together
+    for verb, names in refused.items():
+        verbs.setdefault(tuple(names), []).append(verb)
+    said = [f"{' or '.join(each)} {few(names, _SHOWN)}" for names, each in verbs.items()]
+    return f"the account may not {', nor '.join(said)}" if said else ""
 
 
 def _places(manifests: Iterable[Manifest]) -> dict[Place, list[Manifest]]:
@@ -234,12 +233,3 @@ def _all_there(server: ApiServer, kind: Kind, manifests: Iterable[Manifest]) -> 
         except RefusedError:
             return False  # it may not be looked at, so nobody knows
     return True
-
-
-def _in_words(refused: dict[str, list[str]]) -> str:
-    """The refusals in words: verbs with the same resources together."""
-    verbs: dict[tuple[str, ...], list[str]] = {}
-    for verb, names in refused.items():
-        verbs.setdefault(tuple(names), []).append(verb)
-    said = [f"{' or '.join(each)} {few(names, _SHOWN)}" for names, each in verbs.items()]
-    return f"the account may not {', nor '.join(said)}" if said else ""

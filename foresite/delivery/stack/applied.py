@@ -7,10 +7,13 @@ it may have failed, or never have come to the site.
 
 import re
 import subprocess
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
 from foresite.delivery.stack.engine import Engine, Record
+from preview.gates import parse_allowances
 from preview.states.fleet import changed_sites, differing
 from preview.states.git import GitError, changed_files, commit_of
 from preview.states.lock import FILE as LOCK
@@ -101,10 +104,8 @@ class Commits:
         of the commits that it brings need not have been read by anybody. Raises GitError.
         """
         which = [f"{since}..{self.head}"] if since else ["--max-count=1", self.head]
-        found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--").split(
-            "\0"
-        )
-        return dict(each.split("\n", 1) for each in found if each.strip())
+        found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--")
+        return dict(each.split("\n", 1) for each in found.split("\0") if each.strip())
 
     def merged_change(self, commit: str) -> Touched:
         """The change of the pull request that was merged with a commit. Raises GitError."""
@@ -116,7 +117,8 @@ class Commits:
         """The differences between a commit that HEAD contains and HEAD."""
         if (commit, self.head) not in self._between:
             commit_of(self._root, commit)  # says what to do where it is not here
-            if not self._newer_than(commit):
+            asked = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]
+            if subprocess.run(asked, capture_output=True, check=False).returncode:
                 raise GitError(f"HEAD does not contain {commit[:10]}")
         return self._differing(commit, self.head)
 
@@ -136,10 +138,6 @@ class Commits:
         if done.returncode:
             raise GitError(done.stderr.decode(errors="replace").strip())
         return done.stdout.decode(errors="replace")
-
-    def _newer_than(self, commit: str) -> bool:
-        command = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]
-        return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
 def _program(*sides: Snapshot) -> list[str]:
@@ -169,3 +167,53 @@ def last_record(engine: Engine) -> tuple[Record | None, str]:
     """The last line of a stack's history and what is under way. Raises EngineError."""
     record = engine.last_record()
     return record, engine.under_way()
+
+
+class Allowances:
+    """The counts that a run may take away and add, of ``--allow`` and of what was merged: each
+    acknowledged count is used once.
+
+    A request's numbers are a sum over the sites that it touches, so they count for these alone, and
+    what one of them has used is gone for the others. What an earlier run has used is not known:
+    after one that failed, a request counts anew for the sites that are still due.
+    """
+
+    def __init__(self, flags: Mapping[str, int], commits: Commits) -> None:
+        self._flags = Counter(flags)
+        self._commits = commits
+        self._left: dict[str, Counter[str]] = {}
+        """Counts of each commit that are not used yet."""
+        self._touched: dict[str, Touched] = {}
+
+    def of(self, site: str, since: str) -> dict[str, int]:
+        """The counts acknowledged for a site with the commit ``since``; empty: nobody knows the
+        commit.
+
+        Raises GitError.
+        """
+        found = sum((self._left[each] for each in self._requests(site, since)), Counter[str]())
+        return {name: max(self._flags[name], found[name]) for name in {*self._flags, *found}}
+
+    def use(self, site: str, since: str, needed: Mapping[str, int]) -> None:
+        """Take off what a site needed: first of requests that touch few sites."""
+        requests = self._requests(site, since)
+        for name, number in needed.items():
+            rest = number
+            for each in requests:
+                taken = min(rest, self._left[each][name])
+                self._left[each][name] -= taken
+                rest -= taken
+            if rest:  # the flag let it through, whatever the requests say
+                self._flags[name] = max(0, self._flags[name] - number)
+
+    def _requests(self, site: str, since: str) -> list[str]:
+        """The commits since then that name a number and touch a site, of few sites first."""
+        found = []
+        for commit, text in self._commits.requests(since).items():
+            if numbers := parse_allowances((), text):
+                if commit not in self._touched:
+                    self._touched[commit] = self._commits.merged_change(commit)
+                    self._left[commit] = Counter(numbers)
+                if self._touched[commit].has(site):
+                    found.append(commit)
+        return sorted(found, key=lambda commit: self._touched[commit].many)

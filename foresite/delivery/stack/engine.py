@@ -7,16 +7,19 @@ names what the site no longer has.
 """
 
 import contextlib
+import fcntl
 import json
+import os
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from foresite.command import UsageError
 from foresite.delivery.stack.locks import Lock, locks
-from foresite.delivery.stack.temporary import open_log, private
 from foresite.interruption import running
+from foresite.scratch import open_log, private
 from schemas.reading.bounded import parse_json
 
 Say = Callable[[str], object]
@@ -260,3 +263,29 @@ def complaint(done: subprocess.CompletedProcess[str]) -> str:
     """The complaint of Pulumi."""
     said = done.stderr.strip() or done.stdout.strip()
     return f"pulumi: {said.removeprefix('error: ')}"
+
+
+@contextlib.contextmanager
+def lock_site(engine: Engine) -> Iterator[None]:
+    """Hold a site for the block; the kernel lets go of it however the process ends.
+
+    Pulumi locks a stack only while it writes: two runs that both looked before would judge the
+    same clusters. Raises UsageError, which says who holds it.
+    """
+    engine.notes.mkdir(parents=True, exist_ok=True)
+    path = engine.notes / f"{engine.stack}.lock"
+    handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            pid = os.read(handle, 20).decode(errors="replace").strip()
+            raise UsageError(
+                f"another run works on {engine.stack}: process {pid or 'unknown'}; nothing was "
+                "changed; wait until it is over, or end it with Ctrl-C"
+            ) from None
+        os.truncate(handle, 0)
+        os.pwrite(handle, f"{os.getpid()}\n".encode(), 0)
+        yield
+    finally:
+        os.close(handle)

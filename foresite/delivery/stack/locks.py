@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from foresite.delivery.stack.backend import place
+from foresite.delivery.stack.statefile import place
 from schemas.reading.bounded import parse_json
 
 _COMPLAINT = re.compile(

@@ -13,7 +13,7 @@ from components.machines.kubelet import configuration as kubelet
 from schemas.facts.site import Site
 from schemas.model.kubelet import Kubelet
 from schemas.rules.finding import InPool
-from schemas.rules.kubelet_managers import managers
+from schemas.rules.kubelet import managers
 from tests.golden import every_site
 from tests.kit.go_programs import program
 from tests.kit.repository import ROOT

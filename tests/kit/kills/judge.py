@@ -12,7 +12,7 @@ from deepdiff import DeepDiff
 
 from components.making.manifest import SITE_LABEL, Json
 from controlplane import Client
-from foresite.delivery.recovery.leftover import leftovers
+from foresite.delivery.recovery.remains import leftovers
 from foresite.delivery.stack.engine import Engine
 from schemas.facts.site import Site
 from tests.kit.kills.world import World

@@ -14,9 +14,8 @@ from preview.report.findings import findings
 from preview.report.headline import LONGEST, clauses, figures, headline
 from preview.report.hours import duration
 from preview.report.phrase import Prose, Value, change, contrast, plain, prose, visible
-from preview.report.ranges import first_few, ranges
 from preview.report.reasons import group_reasons
-from preview.report.words import doings, out_at_worst
+from preview.report.words import doings, first_few, out_at_worst, ranges
 from preview.result import HostVerdict, SitePreview, State
 from tests.kit.preview_hostile import hostile, texts
 from tests.kit.preview_samples import SAMPLES, disruptive_site, names, one, preview, stuck_site

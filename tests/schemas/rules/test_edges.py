@@ -21,7 +21,7 @@ from schemas.rules import (
     remediation,
     remediation_repairs,
     schedulers,
-    teams_quotas,
+    teams,
 )
 from schemas.rules import versions as version_rules
 from schemas.rules.accelerators import OPERATOR_IMAGE
@@ -60,7 +60,7 @@ def test_a_few_bytes_are_no_certificate(body: bytes) -> None:
 
 def test_where_no_card_is_there_no_overcommit_is_advised() -> None:
     hosts = tuple(each for each in SITE.hosts if each.pool != "h100")
-    (found,) = judge(teams_quotas.overcommitment, replace(SITE, hosts=hosts))
+    (found,) = judge(teams.overcommitment, replace(SITE, hosts=hosts))
     assert "there are 0" in found.message
     assert "overcommit_percent" not in found.fix
 
