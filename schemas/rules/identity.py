@@ -25,7 +25,7 @@ def placeholders(file: SiteFile) -> Iterator[Finding]:
     written = file.model_dump(mode="json", exclude_unset=True)
     found = [path for path, text in leaves(written) if _PLACEHOLDER.search(str(text))]
     if found:
-        noun = "value is" if len(found) == 1 else "values are"
+        noun = "value is a placeholder" if len(found) == 1 else "values are placeholders"
         yield say("placeholder-left", found[0], len(found), noun, also=tuple(found[1:]))
 
 
