@@ -20,6 +20,7 @@ from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.kubernetes.objects import load_crds
 from schemas.model.remediation import Remediator
 from schemas.model.vocabulary import Eviction, Fault
+from tests.kit.go_programs import given
 from tests.kit.remediation_history import NODEOPS, History
 from tests.kit.repository import all_sites
 from tests.kit.twin.cluster import Controller, Parts
@@ -101,8 +102,8 @@ class Repairs:
 def site(**reboot: int) -> Site:
     """tokyo-1 with a remediator for each pool; ``reboot`` may be shorter than a site's may."""
     whole = all_sites()[SITE]
-    given = whole.file.remediation
-    assert given is not None
+    settings = whole.file.remediation
+    assert settings is not None
     healers = [
         Remediator(name="many", pools=["v100"], max_unavailable=MANY),
         Remediator(name="one", pools=["a100"], max_unavailable=ONE),
@@ -111,8 +112,8 @@ def site(**reboot: int) -> Site:
             name="cpu", pools=["cpu"], faults=[Fault.KERNEL_DEADLOCK], eviction=Eviction.WAIT
         ),
     ]
-    changed = {"healers": healers, "reboot": given.reboot.model_copy(update=reboot)}
-    file = whole.file.model_copy(update={"remediation": given.model_copy(update=changed)})
+    changed = {"healers": healers, "reboot": settings.reboot.model_copy(update=reboot)}
+    file = whole.file.model_copy(update={"remediation": settings.model_copy(update=changed)})
     return replace(whole, file=file)
 
 
@@ -171,8 +172,8 @@ def _controller(found: Iterable[Made]) -> Controller:
         if each.kind == "Deployment" and NOC in each.body["metadata"]["name"]
     )
     spec = body["spec"]["template"]["spec"]
-    given = spec["containers"][0].get("args", ())
-    kept = [each for each in given if not each.startswith(_OWN_FLAGS)]
+    flags = spec["containers"][0].get("args", ())
+    kept = [each for each in flags if not each.startswith(_OWN_FLAGS)]
     ours = [
         "--kubeconfig={kubeconfig}",
         "--metrics-bind-address={metrics}",

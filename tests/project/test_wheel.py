@@ -96,7 +96,7 @@ def test_every_command_works_in_a_repository_of_ones_own(python: Path, tmp_path:
     (ours / "sites" / "policies" / "ours.py").write_text(rule.split("```")[0])
     assert "\npolicies:" not in text
     file.write_text(f"{text}\npolicies:\n  python: [policies/ours.py]\n", "utf-8")
-    assert "78 policies" in run(python, ours, "check", site)
+    assert "85 policies" in run(python, ours, "check", site)
     assert "Nothing happens" in run(python, ours, "preview", site)
     assert "Version" in run(python, ours, "explain", site, "cluster.kubernetes")
     assert "Operators" in run(python, ours, "prerequisites", site)
