@@ -92,28 +92,28 @@ def survey(
     without one a change of code is unknown. ``nodes`` are how those of a site were last seen, by
     site. Raises UnknownSiteError, and NodesError where nodes are of another site.
     """
-    each, maker = ways
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
         raise UnknownSiteError(unknown[0])
     program = _program_changes(before, after)
     # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
-    maker = None if program else maker
+    maker = None if program else ways.maker
     code = [*_code_changes(before, after), *program]
     reached = sorted(known) if code and maker else changed_sites(before, after)
     names = [name for name in reached if not wanted or name in set(wanted)]
-    sites: list[SitePreview | None] = []
+    sites: list[SitePreview] = []
+    regions = changed_regions(before, after)
     if names:
         work = _work(before, after, names, maker if code else None)
-        work = work._replace(nodes=dict(nodes), regions=changed_regions(before, after))
-        one = partial(_site, work)
-        sites = each(one, names) if each else [one(name) for name in names]
+        one = partial(_site, work._replace(nodes=dict(nodes), regions=regions))
+        found = ways.each(one, names) if ways.each else map(one, names)
+        sites = [site for site in found if site is not None]
     return Preview(
         base=before.label,
         head=after.label,
         sites_total=len(site_names(after)),
-        entries=group_sites(list(_bound_problems(site for site in sites if site is not None))),
-        regions=region_changes((before, after), names, {s.name: s.regions for s in sites if s}),
+        entries=group_sites(list(_bound_problems(sites))),
+        regions=region_changes((before, after), regions, names, {s.name: s.regions for s in sites}),
         code=", ".join(code[:3]) + (", …" if code[3:] else "") if maker else "",
         code_changed=() if maker else tuple(code),
         program_changed=bool(program),

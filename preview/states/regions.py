@@ -56,12 +56,16 @@ def _given(document: Document) -> Iterator[tuple[str, bytes]]:
 
 
 def region_changes(
-    sides: tuple[Snapshot, Snapshot], names: Iterable[str], behind: Mapping[str, Iterable[str]]
+    sides: tuple[Snapshot, Snapshot],
+    regions: Regions,
+    names: Iterable[str],
+    behind: Mapping[str, Iterable[str]],
 ) -> tuple[RegionChange, ...]:
-    """Each region that differs, with how many sites it changes, of those in ``names``; ``behind``
-    are the regions' files behind the change of a site, by the name of each that changes."""
+    """Each of ``regions`` that differs, with how many sites it changes, of those in ``names``;
+    ``behind`` are the regions' files behind the change of a site, by the name of each that
+    changes."""
     found = []
-    for file, changed in changed_regions(*sides).items():
+    for file, changed in regions.items():
         touched = {name for name, files in behind.items() if file in files}
         if touched or file in changed:
             every = touched | _naming(sides, region_of(file) or "", {*names})
