@@ -3,22 +3,15 @@
 A template of a pod is wherever a ``spec`` has a list of containers: in the workloads of Kubernetes,
 and in any custom resource that has one, such as a JobSet or a NodeOperationTemplate. Manifests that
 are text in an object count as well (policies/embedded.py).
-
-The nodes that a site's machines become, as its objects tell: labels and how many. Cluster API gives
-a Node those labels of its Machine that start with ``node-role.kubernetes.io/``, or whose domain is
-or ends in ``node.cluster.x-k8s.io`` or ``node-restriction.kubernetes.io`` (cluster-api 1.13,
-api/core/v1beta2/machine_types.go, ManagedNodeLabelDomain).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
 from policies.rule import Found, Json, Object
-from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
-from schemas.kubernetes.quantities import whole
-from schemas.kubernetes.selectors import has_labels
+from schemas.kubernetes.bodies import mapping
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod's spec, in the order in which their containers start."""
@@ -130,14 +123,6 @@ def of_settings(field: str, refused: Callable[[Any], bool], what: str) -> Contai
     return check_setting
 
 
-def mapping(value: Json, *keys: str) -> Json:
-    """The map below some keys; empty where there is none."""
-    for key in keys:
-        found = value.get(key)
-        value = found if isinstance(found, dict) else {}
-    return value
-
-
 def items(value: Json, key: str) -> list[tuple[int, Json]]:
     """The maps of a list below a key, with their indices; nothing where it is no list."""
     found = value.get(key)
@@ -174,63 +159,3 @@ def _templates(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
     elif isinstance(value, list):
         for index, item in enumerate(value):
             yield from _templates(item, (*path, index))
-
-
-CONTROL_PLANE = "node-role.kubernetes.io/control-plane"
-CONTROL_PLANE_MACHINE = "cluster.x-k8s.io/control-plane"
-"""On Machines alone, and so what a MachineHealthCheck selects by."""
-GIVEN = frozenset({POOL_LABEL, ACCELERATOR_LABEL, CONTROL_PLANE, CONTROL_PLANE_MACHINE})
-"""Labels that only Cluster API and kubeadm give."""
-
-
-class Nodes(NamedTuple):
-    """Nodes of equal labels, those that only their Machines have included, and their number."""
-
-    labels: Json
-    number: int
-
-
-def nodes(objects: Iterable[Object]) -> list[Nodes]:
-    """The nodes of a site, by what makes their machines; empty where nothing does."""
-    found = []
-    for each in objects:
-        if each.kind not in ("MachineDeployment", "KubeadmControlPlane"):
-            continue
-        spec = mapping(each.body, "spec")
-        first = each.kind == "KubeadmControlPlane"
-        template = "machineTemplate" if first else "template"
-        labels = mapping(spec, template, "metadata", "labels")
-        role = {CONTROL_PLANE: "", CONTROL_PLANE_MACHINE: ""} if first else {}
-        found.append(Nodes({**labels, **role}, whole(spec.get("replicas")) or 0))
-    return found
-
-
-def cluster_of(each: Object, body: Json) -> str:
-    """The cluster that an object is for, or one that is text in it: what is text in an object of
-    the management cluster is for the site's own, as a file of a host or what a ClusterResourceSet
-    applies."""
-    return each.cluster if body is each.body else "site"
-
-
-def selector(pod: Pod) -> Json:
-    """The labels that a pod selects its node by, without the additions of its affinity."""
-    return mapping(pod.spec, "nodeSelector")
-
-
-def fits(chosen: Json, group: Nodes) -> bool:
-    """True if nodes may have the labels of a selector: those that Cluster API does not give are
-    taken as there."""
-    return has_labels(group.labels, {key: chosen[key] for key in chosen if key in GIVEN})
-
-
-def count_nodes(chosen: Json, groups: Sequence[Nodes]) -> int | None:
-    """The number of nodes with the labels of a selector; None where the objects do not tell."""
-    if not groups or not GIVEN.issuperset(chosen):
-        return None
-    return sum(group.number for group in groups if fits(chosen, group))
-
-
-def places(pod: Pod, groups: Sequence[Nodes]) -> int | None:
-    """How many nodes a pod may run on; None where the objects do not tell."""
-    affinity = mapping(pod.spec, "affinity", "nodeAffinity")
-    return None if affinity else count_nodes(selector(pod), groups)

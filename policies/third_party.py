@@ -18,9 +18,10 @@ from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, makers
 from policies.exceptions import ExemptionError, day
-from policies.pods import CONTAINER_LISTS, items, mapping
+from policies.pods import CONTAINER_LISTS, items
 from policies.rule import Json, Violation, text
-from policies.rules.ownership import COMPONENT
+from policies.rules.ownership import component_of
+from schemas.kubernetes.bodies import mapping
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 DANGERS: Mapping[str, Mapping[str, Any]] = _TABLE["danger"]
@@ -230,7 +231,7 @@ def _compact(part: Any) -> str:
 def whose(each: Violation, known: Mapping[str, Party]) -> tuple[str, str]:
     """The component of a third-party object, and its title; none of Foresite's own. The ConfigMap
     of a pod network is Foresite's; what is written in it is not."""
-    name = text(mapping(each.object.metadata, "labels").get(COMPONENT))
+    name = component_of(each.object)
     if name not in known:
         return "", ""
     inner = makers(each.object.body, each.found.path)

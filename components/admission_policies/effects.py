@@ -12,9 +12,9 @@ from components.admission_policies.names import OWN_SUFFIX, WHAT
 from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteChange, kinds
 from components.effects.access import ADMISSION, OPENED, admission
 from components.effects.applying import Kind, effect, rules
-from components.effects.bodies import items, mapping, texts
 from components.making.manifest import Json, Manifest
 from components.source import site_of
+from schemas.kubernetes.bodies import items, mapping, texts
 
 
 def judging(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

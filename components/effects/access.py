@@ -11,10 +11,10 @@ from collections.abc import Iterator
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import LABELS, effect, not_known
-from components.effects.bodies import items, mapping, texts
 from components.effects.rules import harmless
 from components.effects.table import read_table
 from components.making.manifest import Json, Manifest
+from schemas.kubernetes.bodies import items, mapping, texts
 
 RBAC = "Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go"
 RBAC_VALIDATION = "Kubernetes 1.34, pkg/apis/rbac/validation/validation.go"

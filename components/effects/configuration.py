@@ -13,12 +13,12 @@ from typing import NamedTuple
 
 from components.effects import Effect, Effects, Field, Impact, Name, ObjectChange, Side, SiteChange
 from components.effects.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
-from components.effects.bodies import items, mapping
 from components.effects.networks import settings
 from components.effects.pods import TEMPLATES, pod_spec
 from components.effects.rules import Judge, harmless
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
+from schemas.kubernetes.bodies import items, mapping
 
 TOLD = Told(__file__)
 KUBELET = "Kubernetes 1.34, pkg/kubelet"

@@ -6,11 +6,11 @@ pkg/apis/apps (v1/defaults.go, validation/validation.go).
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import Fixed, Kind, effect, former
-from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scale
 from components.effects.rules import harmless
 from components.making.manifest import Json, Manifest, Target
+from schemas.kubernetes.bodies import mapping
 
 CONTROLLER = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go"
 UPDATE = "Kubernetes 1.34, pkg/controller/daemon/update.go"

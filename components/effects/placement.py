@@ -14,10 +14,10 @@ from enum import IntEnum
 from typing import Any, NamedTuple
 
 from components.effects import Side
-from components.effects.bodies import items, mapping, texts
 from components.effects.fleet import Group, Host
 from components.making.manifest import Json
 from components.making.taints import KEEPS_PODS_OUT
+from schemas.kubernetes.bodies import items, mapping, texts
 from schemas.kubernetes.node_labels import HOSTNAME_LABEL, is_own
 from schemas.kubernetes.selectors import OPERATORS
 

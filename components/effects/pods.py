@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteChange, kinds
 from components.effects.applying import effect
-from components.effects.bodies import mapping
 from components.effects.fleet import Group
 from components.effects.placement import Fit, fits, tolerating
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes import quantities
+from schemas.kubernetes.bodies import mapping
 
 OUTSIDE = "labels of nodes that are not in Git decide where"
 ELSEWHERE = "on the management cluster, and on no host of the site"

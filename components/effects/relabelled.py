@@ -11,10 +11,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from components.effects import Name, Side, SiteChange, kinds
-from components.effects.bodies import items, mapping
 from components.effects.placement import Fit, fits, selected_labels
 from components.effects.pods import TEMPLATES, pod_spec
 from components.making.manifest import Json, Manifest, Target
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.manifests import read_manifests
 
 TEMPLATE = TEMPLATES[kinds.DAEMON_SET]

@@ -7,10 +7,10 @@ and the controllers that each rule names.
 
 from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import LABELS, effect, former, not_known
-from components.effects.bodies import mapping
 from components.effects.pods import pod_spec
 from components.effects.table import read_table
 from components.making.manifest import Target
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import PREFIX as POD_SECURITY_LABELS
 
 PROXY = "Kubernetes 1.34, pkg/proxy/servicechangetracker.go"

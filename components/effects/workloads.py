@@ -11,12 +11,12 @@ from typing import Any
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
-from components.effects.bodies import mapping
 from components.effects.placement import Fit
 from components.effects.pods import Fits, on_both, places, restart
 from components.effects.rules import Judge
 from components.effects.table import read_table
 from components.making.manifest import Manifest
+from schemas.kubernetes.bodies import mapping
 
 CONTROLLERS = "Kubernetes 1.34, pkg/controller"
 DEPLOYMENT = f"{CONTROLLERS}/deployment/deployment_controller.go"

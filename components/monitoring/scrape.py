@@ -68,12 +68,6 @@ def _monitor(site: Site, monitoring: Monitoring, scrape: Scrape) -> Manifest:
     return operator_object(site, monitoring, ("v1", kind), f"{PREFIX}-{scrape.name}", spec)
 
 
-def _drop_labels() -> list[Json]:
-    """Drops the labels that the operator adds, so that series are the same with and without it, and
-    a program's own label of a container keeps its name."""
-    return [{"regex": "container|endpoint|service", "action": "labeldrop"}]
-
-
 def _camel(rules: list[Json]) -> list[Json]:
     """Relabelling as the operator writes it."""
     names = {"source_labels": "sourceLabels", "target_label": "targetLabel"}

@@ -12,7 +12,6 @@ from functools import partial
 
 from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteChange, access, kinds
 from components.effects.applying import effect, rules
-from components.effects.bodies import items, mapping
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
 from components.effects.rules import Judge, narrow
@@ -21,6 +20,7 @@ from components.effects.workloads import COLLECTED, CRON_JOBS, of_a_pod
 from components.making.manifest import Manifest
 from components.schedulers.names import COMPONENT, INSTANCE_LABEL, NAME_LABEL, SCHEDULER, run_here
 from components.source import site_of
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from schemas.model.scheduling import Gang
 

@@ -13,8 +13,8 @@ import yaml
 
 from policies.exceptions import Exemption, ExemptionError, exemptions
 from policies.own import OwnRules, own_rules
-from policies.pods import mapping
 from policies.third_party import Party, parties
+from schemas.kubernetes.bodies import mapping
 
 MAX_BYTES = 4 * 1024 * 1024
 """Size of a file that is read, at most; as in schemas/reading/site_files.py."""

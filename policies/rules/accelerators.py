@@ -3,8 +3,10 @@
 import re
 from collections.abc import Iterator
 
-from policies.pods import Container, Pod, items, mapping, selector
+from policies.nodes import selector
+from policies.pods import Container, Pod, items
 from policies.rule import Found, Json, text
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 PLUGINS = "/var/lib/kubelet/device-plugins"

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from policies.embedded import bodies
-from policies.pods import items, mapping
+from policies.pods import items
 from policies.rule import Found, Json, Object, text, texts
+from schemas.kubernetes.bodies import mapping
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})

@@ -8,12 +8,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from policies.embedded import bodies
-from policies.pods import Pod, items, mapping
+from policies.pods import Pod, items
 from policies.rule import Found, Json, Object, text, texts
 from policies.rules.accelerators import is_extended
 from policies.rules.access import BINDINGS, EVERYWHERE, ROLES, WRITING, rules_of
 from policies.rules.network import POLICIES, WEBHOOKS
-from policies.rules.ownership import COMPONENT
+from policies.rules.ownership import component_of
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import ENFORCE
 
 TEAMS = "teams"
@@ -61,14 +62,14 @@ def _roles_of_others(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]
     for each in objects:
         for _, body in bodies(each, ROLES):
             role = each.cluster, body["kind"], *_named(body)
-            makers.setdefault(role, set()).add(_component(each))
+            makers.setdefault(role, set()).add(component_of(each))
     for each in objects:
         for place, body in bodies(each, BINDINGS):
             named = mapping(body, "roleRef")
             kind, name = text(named.get("kind")), text(named.get("name"))
             space = _named(body)[0] if kind == "Role" else ""
             found = makers.get((each.cluster, kind, space, name), set())
-            if found and _component(each) not in found:
+            if found and component_of(each) not in found:
                 whose = " and ".join(sorted(found))
                 message = f"it gives away the rights of {kind} {name}, which {whose} has made"
                 yield each, Found(f"{place}roleRef.name", message)
@@ -77,10 +78,6 @@ def _roles_of_others(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]
 def _named(body: Json) -> tuple[str, str]:
     metadata = mapping(body, "metadata")
     return text(metadata.get("namespace")), text(metadata.get("name"))
-
-
-def _component(each: Object) -> str:
-    return text(mapping(each.metadata, "labels").get(COMPONENT))
 
 
 def _admission_of_others(each: Object) -> Iterator[Found]:
@@ -116,7 +113,7 @@ def _limits_of_teams(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]
     spaces = {
         (each.cluster, each.name)
         for each in objects
-        if each.kind == "Namespace" and _component(each) == TEAMS
+        if each.kind == "Namespace" and component_of(each) == TEAMS
     }
     for each in objects:
         if each.kind in LIMITS and (each.cluster, each.namespace) in spaces:

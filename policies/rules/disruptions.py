@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from policies.embedded import bodies
-from policies.pods import Nodes, Pod, count_nodes, mapping, nodes, places, pods
+from policies.nodes import Nodes, count_nodes, nodes, places
+from policies.pods import Pod, pods
 from policies.rule import Found, Json, Object, text
 from schemas.facts.rollout import DEFAULTS, Limits, failure_tolerance, takes_all, waves
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.quantities import digits, percent, scale, whole
 from schemas.kubernetes.selectors import has_labels
 

@@ -10,8 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from policies.memo import length, size
-from policies.pods import mapping, pods
+from policies.pods import pods
 from policies.rule import Found, Json, Object
+from schemas.kubernetes.bodies import mapping
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253

@@ -5,8 +5,10 @@ from itertools import combinations
 from typing import NamedTuple
 
 from policies.embedded import bodies
-from policies.pods import GIVEN, Pod, cluster_of, items, mapping, pods, selector
+from policies.nodes import GIVEN, cluster_of, selector
+from policies.pods import Pod, items, pods
 from policies.rule import Found, Json, Object, text, texts
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
 

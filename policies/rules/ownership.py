@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from policies.pods import mapping
 from policies.rule import Found, Object, text
+from schemas.kubernetes.bodies import mapping
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"
@@ -33,6 +33,11 @@ def qualified_kind(each: Object) -> str:
     """An object's kind with its group, and without its version: ``apps/DaemonSet``."""
     api = text(each.body.get("apiVersion"))
     return f"{api.rpartition('/')[0]}/{each.kind}"
+
+
+def component_of(each: Object) -> str:
+    """The component that has made an object; empty where it bears no such label."""
+    return text(mapping(each.metadata, "labels").get(COMPONENT))
 
 
 def _labels_of_owner(each: Object) -> Iterator[Found]:

@@ -9,8 +9,9 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 from collections.abc import Iterator
 
 from policies.embedded import bodies
-from policies.pods import Container, Pod, PodCheck, items, mapping, of_settings, pods
+from policies.pods import Container, Pod, PodCheck, items, of_settings, pods
 from policies.rule import Found, Object, text
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import (
     APPARMOR,
     APPARMOR_DEFAULTS,

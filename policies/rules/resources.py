@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
-from policies.pods import Container, Pod, items, mapping
+from policies.pods import Container, Pod, items
 from policies.rule import Found, Json
+from schemas.kubernetes.bodies import mapping
 
 STORAGE = "ephemeral-storage"
 

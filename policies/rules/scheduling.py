@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from policies.embedded import bodies, embedded_objects
-from policies.pods import cluster_of, items, mapping, nodes, pods, selector
+from policies.nodes import cluster_of, nodes, selector
+from policies.pods import items, pods
 from policies.rule import Found, Object, text
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
 
 DEFAULT_SCHEDULER = "default-scheduler"

@@ -8,8 +8,9 @@ from collections.abc import Iterator, Sequence
 
 from policies.embedded import bodies
 from policies.memo import length, size
-from policies.pods import Pod, items, mapping
+from policies.pods import Pod, items
 from policies.rule import Found, Object, text
+from schemas.kubernetes.bodies import mapping
 
 KIB = 1024
 ETCD_BYTES = 1536 * KIB

@@ -5,9 +5,11 @@ token by which a pod asks the API server, and a container's own files.
 from collections.abc import Iterator, Sequence
 
 from policies.embedded import bodies
-from policies.pods import Pod, cluster_of, items, mapping, of_settings, pods
+from policies.nodes import cluster_of
+from policies.pods import Pod, items, of_settings, pods
 from policies.rule import Found, Object
 from policies.rules.access import BINDINGS
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import ENFORCE, LEVELS
 
 Account = tuple[str, str, str]

@@ -9,15 +9,15 @@ ipam; pkg/option/config.go (keys of cilium-config). Calico 3.30, tigera/operator
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Network, IPv6Network, collapse_addresses, ip_network
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from schemas.facts.brought import every_extra, files_of
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import Json, items, mapping
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.rules.finding import Finding, Path, TextPlace, say
 
-Json = dict[str, Any]
 _ENDPOINT = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 _LOCAL = ("127.0.0.1", "localhost")
 _POOLS = ("cluster-pool", "cluster-pool-v2beta")
@@ -83,18 +83,18 @@ def _merged(ranges: Iterable[str]) -> set[object]:
 
 def _networks(site: Site, file: str, text: str, named: Path) -> Iterator[_Network]:
     try:
-        items = read_objects(text)
+        read = read_objects(text)
     except ManifestError:
         return
-    objects = {(body["kind"], body["metadata"]["name"]): (body, line) for body, line in items}
+    objects = {(body["kind"], body["metadata"]["name"]): (body, line) for body, line in read}
     for body, line in objects.values():
         at = TextPlace(f"sites/{file}", line, 1, named)
         match body["kind"], body["metadata"]["name"]:
             case "ConfigMap", "cilium-config":
-                yield _cilium(site, _map(body, "data"), [each for each, _ in items], at)
+                yield _cilium(site, mapping(body, "data"), [each for each, _ in read], at)
             case "Installation", _ if "operator.tigera.io" in body["apiVersion"]:
                 services, _ = objects.get(("ConfigMap", "kubernetes-services-endpoint"), ({}, 0))
-                yield _calico(site, _map(body, "spec"), _map(services, "data"), at)
+                yield _calico(site, mapping(body, "spec"), mapping(services, "data"), at)
 
 
 def _cilium(site: Site, settings: Json, objects: list[Json], at: TextPlace) -> _Network:
@@ -107,9 +107,9 @@ def _cilium(site: Site, settings: Json, objects: list[Json], at: TextPlace) -> _
             ranges += said.replace(",", " ").split() if ipam in _POOLS else [pods]
     endpoints = set()
     for body in objects:
-        pod = _map(body, "spec", "template", "spec")
-        for container in (*_maps(pod, "initContainers"), *_maps(pod, "containers")):
-            env = {str(each.get("name")): each.get("value") for each in _maps(container, "env")}
+        pod = mapping(body, "spec", "template", "spec")
+        for container in (*items(pod, "initContainers"), *items(pod, "containers")):
+            env = {str(each.get("name")): each.get("value") for each in items(container, "env")}
             if body["metadata"]["name"].startswith("cilium") and _ENDPOINT[0] in env:
                 endpoints.add((str(env[_ENDPOINT[0]]), str(env.get(_ENDPOINT[1]))))
     for url in str(settings.get("k8s-api-server-urls", "")).replace(",", " ").split():
@@ -122,11 +122,11 @@ def _cilium(site: Site, settings: Json, objects: list[Json], at: TextPlace) -> _
 
 
 def _calico(site: Site, spec: Json, services: Json, at: TextPlace) -> _Network:
-    network = _map(spec, "calicoNetwork")
+    network = mapping(spec, "calicoNetwork")
     pools = [
         pool
-        for pool in _maps(network, "ipPools")
-        if _map(spec, "cni").get("type", "Calico") == "Calico"
+        for pool in items(network, "ipPools")
+        if mapping(spec, "cni").get("type", "Calico") == "Calico"
         and "Workload" in (pool.get("allowedUses") or ["Workload"])
     ]
     host, port = (str(services.get(name, "")) for name in _ENDPOINT)
@@ -148,15 +148,3 @@ def _calico(site: Site, spec: Json, services: Json, at: TextPlace) -> _Network:
         frozenset({(host, port)} if host else ()),
         routed=", ".join(routed),
     )
-
-
-def _maps(value: Json, key: str) -> list[Json]:
-    found = value.get(key)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
-
-
-def _map(value: Json, *keys: str) -> Json:
-    for key in keys:
-        found = value.get(key)
-        value = found if isinstance(found, dict) else {}
-    return value

@@ -3,10 +3,11 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from schemas.facts.brought import OWN, Brought, every_extra, files_of, has_own_rules, is_managed
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import Json, mapping
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
@@ -27,7 +28,6 @@ ENGINES = (
 _MARKS = (("metadata", "labels"), ("metadata", "annotations"))
 ADDRESSES = "ipam.metal3.io"
 """The one API group of Metal3 whose objects do nothing to a host by themselves."""
-Json = dict[str, Any]
 
 
 class _Item(NamedTuple):
@@ -80,11 +80,10 @@ def extra_objects(site: Site) -> Iterator[Finding]:
 
 def _definition(body: Json) -> tuple[str, str]:
     """The kind that a definition defines, and its group; empty of other objects."""
-    spec = body.get("spec")
-    if body["kind"] != "CustomResourceDefinition" or not isinstance(spec, dict):
+    spec = mapping(body, "spec")
+    if body["kind"] != "CustomResourceDefinition" or not spec:
         return "", ""
-    names = spec["names"] if isinstance(spec.get("names"), dict) else {}
-    return str(names.get("kind")), str(spec.get("group"))
+    return str(mapping(spec, "names").get("kind")), str(spec.get("group"))
 
 
 def _items(file: Brought) -> list[_Item]:
@@ -110,11 +109,9 @@ def brought_faults(file: Brought) -> list[Finding]:
 def _taken(item: _Item) -> Iterator[Finding]:
     if item.body["kind"] == "Secret":
         yield item.say("extra-secret")
-    notes = item.body["metadata"].get("annotations")
-    if isinstance(notes, dict) and HOOK in notes:
+    metadata, notes = item.body["metadata"], mapping(item.body, "metadata", "annotations")
+    if HOOK in notes:
         yield item.say("extra-hook", notes[HOOK])
-    metadata = item.body["metadata"]
-    notes = notes if isinstance(notes, dict) else {}
     for key in (*(k for k in OF_SERVER if metadata.get(k)), *(k for k in ENGINES if k in notes)):
         yield item.say("extra-not-as-git-says", key)
     for path, _ in nodes(item.body):  # labels and annotations, of pods that it makes too

@@ -21,6 +21,7 @@ from components.effects.configuration import content, readers
 from components.effects.rules import harmless
 from components.effects.table import read_table
 from components.making.told import Told
+from schemas.kubernetes.bodies import items
 
 DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go; KEP-5004"
 PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
@@ -48,7 +49,8 @@ def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effec
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
         yield from not_known(why, MASTER)(site, change, field)
         return
-    counts = "extendedResources" in f"{change.before} {change.after}"
+    rules = (rule for each in change.both if each for rule in items(each.body["spec"], "rules"))
+    counts = any("extendedResources" in rule for rule in rules)
     yield from TABLE.judges["recounted" if counts else "unplaced"](site, change, field)
 
 

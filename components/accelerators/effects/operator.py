@@ -17,13 +17,13 @@ from components.accelerators.effects.concerned import by_operator, concerning, h
 from components.accelerators.names import Served
 from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
-from components.effects.bodies import mapping
 from components.effects.placement import Fit, running
 from components.effects.pods import scale
 from components.effects.table import read_table
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
 from components.making.told import Told
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.node_labels import POOL_LABEL
 
 UPGRADE = "NVIDIA/gpu-operator 26.3.3, controllers/upgrade_controller.go; k8s-operator-libs"

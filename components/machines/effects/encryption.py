@@ -7,9 +7,9 @@ stored, and the old ones what the new ones write.
 import yaml
 
 from components.effects import ObjectChange
-from components.effects.bodies import items, mapping
 from components.machines.apiserver import ENCRYPTION
 from components.making.manifest import Json, Manifest
+from schemas.kubernetes.bodies import items, mapping
 
 SOURCE = "Kubernetes 1.34, apiserver pkg/storage/value/transformer.go (prefixTransformers)"
 UNREADABLE = (

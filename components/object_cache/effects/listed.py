@@ -13,11 +13,11 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.effects import FieldChange, Side, SiteChange
-from components.effects.bodies import mapping
 from components.effects.fleet import Host
 from components.making.told import Told
 from components.object_cache.effects.routing import addresses
 from components.object_cache.effects.section import hosts_of, pools_of
+from schemas.kubernetes.bodies import mapping
 
 MAGLEV = "Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb.cc"
 HEALTH = "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst"

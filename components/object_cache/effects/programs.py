@@ -12,12 +12,12 @@ from collections.abc import Iterable
 
 from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import former
-from components.effects.bodies import items, mapping
 from components.effects.rules import Judge
 from components.making.told import Told
 from components.object_cache import names
 from components.object_cache.effects.buckets import EVICTS
 from components.object_cache.effects.section import cache_of
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.quantities import in_bytes, thousandths
 from schemas.model.object_cache import Cache
 from schemas.model.vocabulary import CacheDiscovery

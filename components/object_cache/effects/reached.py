@@ -16,12 +16,12 @@ from components.effects import (
     resources,
 )
 from components.effects.applying import effect, former
-from components.effects.bodies import mapping
 from components.effects.rules import Judge
 from components.effects.table import read_table
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER
+from schemas.kubernetes.bodies import mapping
 
 TOLD = Told(__file__)
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"

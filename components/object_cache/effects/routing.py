@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from components.effects import Side
-from components.effects.bodies import items, mapping
 from components.making.manifest import Json
 from components.object_cache.effects.section import cache_of, hosts_of
 from components.object_cache.names import CLUSTER, COMPONENT
+from schemas.kubernetes.bodies import items, mapping
 from schemas.model.vocabulary import CacheDiscovery
 from schemas.reading.bounded import parse_json
 

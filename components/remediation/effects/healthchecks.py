@@ -13,11 +13,11 @@ from collections.abc import Iterator
 
 from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former, not_known, rules
-from components.effects.bodies import items, mapping
 from components.effects.table import read_table
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
 from components.remediation.effects.repairs import begin_repairs, first_repairs
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.faults import fault_of
 

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from components.effects import Effect, Effects, Field, Impact, Name, ObjectChange, SiteChange
 from components.effects.applying import effect, former, not_known, rules
-from components.effects.bodies import items, mapping
 from components.effects.fleet import NodeState
 from components.effects.table import read_table
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
@@ -25,6 +24,7 @@ from components.remediation.effects.cases import (
 from components.remediation.effects.repairs import begin_repairs, first_repairs
 from components.remediation.names import REMEDIATOR_LABEL, remediated_pools
 from components.source import site_of
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.faults import fault_of
 

@@ -7,12 +7,12 @@ pfnet-research/node-operation-controller 0ac94deb (its state is in its objects a
 from collections.abc import Iterator
 
 from components.effects import Effects, Field, Impact, Name, ObjectChange, Side, SiteChange, kinds
-from components.effects.bodies import mapping
 from components.effects.rules import Judge
 from components.making.faults import FAULTY_TAINT
 from components.making.manifest import Manifest
 from components.making.told import Told
 from components.remediation.names import NAME_LABEL, REBOOTS
+from schemas.kubernetes.bodies import mapping
 
 _SAID = Told(__file__).table("words", taint=FAULTY_TAINT)
 _USERS = (kinds.DEPLOYMENT, kinds.DAEMON_SET)

@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from components.effects.bodies import items, mapping
 from components.effects.placement import Fit, fits
 from components.machines.fleet import side_of
 from components.making.gang import annotations
@@ -13,6 +12,7 @@ from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest,
 from components.schedulers.canary import PRIORITY
 from components.schedulers.objects import objects
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.objects import check_object
 from schemas.model.scheduling import Gang, Priority
 from schemas.rules import site_findings

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from components.making.manifest import Json
+Json = dict[str, Any]
 
 
 def mapping(holder: Json, *keys: str) -> Json:
