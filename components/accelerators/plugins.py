@@ -18,7 +18,8 @@ from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, prune, site_object
 from components.making.pod_security import RUNTIME_PROFILE
-from schemas.facts.feature_gates import reset_first, uses_dra, uses_gpu_operator
+from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import Exporter, Program
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from components.making.dump import dump_json
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, filled
-from schemas.facts.feature_gates import reset_first, uses_gpu_operator
+from schemas.facts.feature_gates import uses_gpu_operator
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel, Fabric, Health
 from schemas.model.faults import RECORDS

@@ -15,7 +15,7 @@ from components.remediation.checks import BOOT_ID, HOST, SCRIPTS, STATE
 from components.remediation.detector import NAME as DETECTOR
 from components.remediation.detector import RESOURCES
 from components.remediation.names import COMPONENT, settings_of
-from schemas.facts.feature_gates import device_reset
+from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.accelerators import Reset

@@ -20,8 +20,9 @@ from foresite.delivery.recovery.examined import (
     lines,
     of_note,
 )
-from foresite.delivery.recovery.explained import Report, explain_steps, sides
+from foresite.delivery.recovery.explained import explain_steps, sides
 from foresite.delivery.recovery.remains import restore_fields
+from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
 from foresite.delivery.stack.engine import Engine, EngineError, complaint, lock_site
 from foresite.delivery.stack.engines import engine_for

@@ -9,10 +9,9 @@ pkg/registry/resource/deviceclass and pkg/api/pod (API server), pkg/scheduler, p
 from collections.abc import Mapping
 
 from schemas.facts.site import Site
-from schemas.model.accelerators import Reset
 from schemas.model.primitives import KubernetesVersion, minor
 from schemas.model.site_file import Pool
-from schemas.model.vocabulary import BackendKind, Fault, ModelBy, RemediatorKind
+from schemas.model.vocabulary import BackendKind, ModelBy
 
 OLDEST = 34
 """The first minor with MutatingAdmissionPolicy in a beta API, and with resource.k8s.io/v1."""
@@ -163,30 +162,3 @@ def _by_dra(site: Site) -> bool:
 def _gate_setting(gate: str, version: KubernetesVersion) -> dict[str, bool]:
     since = _SINCE.get(gate, OLDEST)
     return {gate: True} if since <= minor(version) < _ON_BY_DEFAULT[gate] else {}
-
-
-def reset_first(site: Site, pool: Pool) -> Reset | None:
-    """The reset for which programs of a pool's hosts are prepared, whoever repairs them: so they do
-    not restart when a remediator comes or goes. None where the site does not ask for resets.
-
-    What the GPU operator and DRA drivers run keeps the devices open, so a reset would fail there.
-    No program may have the devices open, and those that NVLink connects are reset by one command
-    (NVIDIA's manual of nvidia-smi 595, --gpu-reset).
-    """
-    model, remediation = site.model(pool), site.file.remediation
-    if model is None or remediation is None or not remediation.reboot.reset_first:
-        return None
-    if site.uses_dra(model) or uses_gpu_operator(site, model):
-        return None
-    record = site.accelerators.get(model)
-    return record.reset if record else None
-
-
-def device_reset(site: Site, pool: Pool) -> Reset | None:
-    """The reset that a repair of a pool's hosts tries before a reboot; None where it tries none."""
-    repaired = any(
-        Fault.ACCELERATOR_ERROR in site.repairs(pool, each)
-        for each in site.remediators_of(pool)
-        if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
-    )
-    return reset_first(site, pool) if repaired else None

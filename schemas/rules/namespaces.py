@@ -1,5 +1,4 @@
-"""Rules on namespaces of the site's own cluster: each belongs to one, and none to Kubernetes; and
-on people: each can log in.
+"""Rules on namespaces of the site's own cluster: each belongs to one, and none to Kubernetes.
 
 Whoever may make pods in a namespace may use the rights of all that is in it.
 """
@@ -69,19 +68,3 @@ def _teams(site: Site) -> Iterator[_Named]:
         for index, name in enumerate(team.namespaces):
             place = ("scheduling", "teams", number, "namespaces", index)
             yield _Named(name, place, f"team {team.name}", team=True)
-
-
-_NAMES = (
-    "access.*.groups.*",
-    "access.*.users.*",
-    "scheduling.teams.*.groups.*",
-    "scheduling.teams.*.users.*",
-)
-
-
-def people(site: Site) -> Iterator[Finding]:
-    """Where issuers are given, each group and user has the prefix of one."""
-    prefixes = tuple(each.prefix for each in site.file.cluster.authentication)
-    for place, name in each_at(site.file, *_NAMES):
-        if prefixes and not name.startswith(prefixes):
-            yield say("access-name-without-issuer", place, name, prefixes)

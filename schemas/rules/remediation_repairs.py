@@ -8,7 +8,7 @@ Sources: Cluster API 1.13 (MachineHealthCheck targets), pfnet-research/node-oper
 from collections.abc import Iterator
 from math import ceil
 
-from schemas.facts.feature_gates import device_reset
+from schemas.facts.resets import device_reset
 from schemas.facts.site import Site
 from schemas.model.remediation import BadDevices, Detector, Reboot, Remediation
 from schemas.model.vocabulary import Fault, RemediatorKind

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from components.remediation.checks import Check, checks
-from schemas.facts.feature_gates import reset_first
+from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.remediation import Detector

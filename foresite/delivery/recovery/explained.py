@@ -1,13 +1,11 @@
 """The steps of a preview, each with what explains it: the difference between the clusters and the
 objects that the site has. A step that nothing explains is unexpected, and a person has to look."""
 
-import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from components.making.manifest import Manifest
-from foresite.command import few, show
+from foresite.command import few
 from foresite.delivery.recovery.remains import Remains
 from foresite.delivery.stack.live import Key, key_of, type_of
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
@@ -109,52 +107,3 @@ def _explain_replacement(wanted: Ident, held: Stated | None, found: Remains) -> 
         fields = few([each.field for each in found.unlike[wanted]], _SHOWN)
         return f"deleted and created again, as it cannot be changed in place: {fields}"
     return ""
-
-
-@dataclass
-class Report:
-    """The report of ``foresite recover`` on a site: lines for a person as they come, or at last as
-    JSON. ``begun``: something may be changed."""
-
-    site: str
-    form: str
-    found: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
-    left: list[str] = field(default_factory=list)
-    orphans: list[dict[str, str]] = field(default_factory=list)
-    begun: bool = False
-
-    def say(self, kind: str, text: str) -> None:
-        """A line of a kind: found, done, left."""
-        getattr(self, kind).append(text)
-        self._print(f"  {kind:5}  {text}")
-
-    def step(self, step: Step) -> None:
-        """A step of the next ``up``."""
-        self.steps.append(step)
-        self._print(f"  next   {step}")
-
-    @property
-    def progress(self) -> str:
-        """The steps done before it could not go on."""
-        if not self.begun:
-            return "nothing was changed"
-        done = "; ".join(self.done) or "its first step, maybe in part"
-        return f"stopped halfway, and the same command continues from there (done: {done})"
-
-    def _print(self, text: str) -> None:
-        if self.form == "text":
-            show(text, flush=True)
-
-    def end(self, verdict: str) -> None:
-        """The last line, or everything."""
-        if self.form == "text":
-            show(f"{self.site}: {verdict}", flush=True)
-            return
-        whole = {
-            "site": self.site, "found": self.found, "done": self.done,
-            "next": [each._asdict() for each in self.steps], "left": self.left,
-            "orphans": self.orphans, "verdict": verdict,
-        }  # fmt: skip
-        show(json.dumps(whole, indent=2))

@@ -34,7 +34,7 @@ and of service ports. Source: k8s.io/api 0.34.3, core/v1/types.go, ContainerPort
 
 KEY_PATHS = "x-foresite-list-key-paths"
 """Where the keys of a list's items are in them, for data that no schema of Kubernetes speaks of
-(pairing.py): Kubernetes' own keys are never inside of something."""
+(known.py): Kubernetes' own keys are never inside of something."""
 
 _METADATA = {"$ref": f"{REF}{OBJECT_META}"}
 

@@ -7,28 +7,15 @@ what is equal on both sides is left out. Comparing is left to others.
 import json
 import marshal
 from collections.abc import Callable, Mapping
-from pathlib import Path as File
 from typing import Any
-
-import yaml
 
 from components.effects.vocabulary import Path
 from preview.differences.fields.embedded import Documents, documents
 from preview.differences.fields.kinds import NOTHING, Field, field_of
+from preview.differences.fields.known import document_field
 from preview.differences.fields.listkeys import items_by_key, matching
-from schemas.kubernetes.objects.dialect import Schema
 from schemas.kubernetes.quantities import quantity
 
-_ASSIGNMENT = "envoy.config.endpoint.v3.ClusterLoadAssignment"
-_KNOWN = File(__file__).with_name("known.yaml").read_text("utf-8")
-_FORMS: dict[str, Schema] = yaml.safe_load(_KNOWN)
-"""What is known of data in the texts of files, in the words of ``KEY_PATHS``: which of its lists
-have keys, of which no schema of Kubernetes speaks. Without a key an item is told by its index,
-which says nothing to who looks for a host among hundreds.
-
-Sources: Envoy 1.39, api/envoy/config/bootstrap/v3, cluster/v3, listener/v3, endpoint/v3 (names are
-unique; the order of hosts means nothing to a table that is built from their sorted keys); the
-operator's bucket configuration (one bucket of each name)."""
 MAX_NESTED = 3
 """Greatest depth of texts with data inside data that itself was in a text."""
 
@@ -182,23 +169,3 @@ def _plain(value: Any, field: Field) -> Any:
         return ["by key", *sorted(canonical(item, field.item) for item in value)]
     amount = quantity(value) if field.is_quantity else None
     return value if amount is None else {"quantity": str(amount)}
-
-
-def document_field(before: Any, after: Any) -> Field:
-    """The known facts of two versions of a document; none where they are of different forms."""
-    old, new = _form(before), _form(after)
-    return Field(old) if old is not None and old is new else NOTHING
-
-
-def _form(document: Any) -> Schema | None:
-    if not isinstance(document, dict):
-        return None
-    if "static_resources" in document:
-        return _FORMS["bootstrap"]
-    if isinstance(document.get("Bucket"), list):
-        return _FORMS["buckets"]
-    resources = document.get("resources")
-    first = resources[0] if isinstance(resources, list) and resources else None
-    if isinstance(first, dict) and str(first.get("@type", "")).endswith(_ASSIGNMENT):
-        return _FORMS["endpoints"]
-    return None

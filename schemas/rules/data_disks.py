@@ -1,0 +1,46 @@
+"""Rules on data disks: that the metal has them, and that what uses them lies on them."""
+
+from collections.abc import Iterator
+
+from schemas.facts.site import Site
+from schemas.rules.finding import Finding, InPool, say
+from schemas.rules.object_cache_server import MOUNT_FOLDERS, taken_folder
+
+
+def profiles(site: Site) -> Iterator[Finding]:
+    """A site's own profile says how many data disks there are, or which, and not its root disk."""
+    for name, profile in site.file.hardware.items():
+        disks = profile.data_disks
+        if disks is None:
+            continue
+        place = ("hardware", name, "data_disks")
+        if bool(disks.devices) is (disks.count is not None):
+            what = "both count and devices" if disks.count else "nothing"
+            yield say("data-disks-unclear", place, what)
+        for index, device in enumerate(disks.devices):
+            at = (*place, "devices", index)
+            if device == profile.root_disk.device_name:
+                yield say("data-disk-is-root-disk", at, device)
+
+
+def file_systems(at: InPool) -> Iterator[Finding]:
+    """Where data disks are made, the pool's hosts have some, and its cache lies on them."""
+    site, pool = at.site, at.pool
+    place = at.path("first_boot") if pool.first_boot else ("first_boot",)
+    made = site.first_boot(pool).data_disks
+    if made is None:
+        return
+    profile = site.hardware.get(pool.hardware)
+    if profile and profile.data_disks is None:
+        yield say("data-disks-missing", at.path("hardware"), pool, made)
+    folder = made.mount if made.mount in MOUNT_FOLDERS else taken_folder(made.mount)
+    if folder:
+        yield say("data-disks-mount-reserved", (*place, "data_disks", "mount"), made, folder)
+    cache = site.file.cache
+    if cache is None or pool not in site.cache_pools():
+        return
+    mount, _, folder = cache.data_path.rpartition("/")
+    if mount != made.mount:
+        yield say("cache-beside-data-disks", ("cache", "data_path"), cache, made)
+    elif made.folders.get(folder) != cache.server.user:
+        yield say("cache-folder-missing", (*place, "data_disks"), folder, cache)
