@@ -86,8 +86,11 @@ def rendered(seen: Json, host: str, field: str) -> Json:
 def test_a_host_has_the_addresses_of_its_line(
     host: str, seen: Json, judge: Judge, tmp_path: Path
 ) -> None:
-    mac = seen["BareMetalHost"][host]["spec"]["bootMACAddress"]
-    got = judge.read(rendered(seen, host, "networkData"), tmp_path, {mac: "eno1"})
+    data = rendered(seen, host, "networkData")
+    macs = [each["ethernet_mac_address"] for each in data["links"] if each["type"] == "phy"]
+    assert seen["BareMetalHost"][host]["spec"]["bootMACAddress"] in macs
+    # cloud-init waits for each NIC that the data speak of.
+    got = judge.read(data, tmp_path, {mac: f"eno{number}" for number, mac in enumerate(macs, 1)})
     network = got.netplan["network"]
     devices = {name: each for kind in network.values() if kind != 2 for name, each in kind.items()}
     found = {name: each["addresses"] for name, each in devices.items() if "addresses" in each}
