@@ -9,12 +9,10 @@ import yaml
 
 from tests.kit.host_network import Judge, judge, meta_data, network_data, of_secret
 from tests.kit.host_network_site import NAME, copy_site
-from tests.real.live import fake_metal3
-from tests.real.live.metal3 import GROUPS, OPERATOR
+from tests.real.live import fake_metal3, metal3_world
 from tests.real.live.namespace import why_not
 from tests.real.live.run import observe
-from tools.toolchain import ToolchainError, ensure
-from tools.toolchain.installed import find
+from tools.toolchain import ToolchainError
 
 __all__ = ["judge"]
 pytestmark = [pytest.mark.capi, pytest.mark.proof]
@@ -55,8 +53,7 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> Json:
     if reason := why_not():
         pytest.skip(reason)
     try:
-        find(OPERATOR)
-        ensure(GROUPS)
+        metal3_world.require()
     except ToolchainError as error:
         pytest.skip(str(error))
     root = copy_site(tmp_path_factory.mktemp("repository"))

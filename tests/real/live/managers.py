@@ -18,6 +18,7 @@ SYNCED = r"^example\.com/mode$"
 """Labels that the experiments keep on nodes in place."""
 NAMES = ("capi-core", "capi-kubeadm-control-plane", "capi-kubeadm-bootstrap")
 METAL3 = ("capm3", "metal3-ipam")
+OPERATOR = "baremetal-operator"
 _FIRST_PORT = 9400
 """Free in a network namespace of our own; one for each manager of each kind follow."""
 _START_SECONDS = 120.0
@@ -99,6 +100,48 @@ class Manager:
         return found
 
 
+class Operator(Manager):
+    """The Bare Metal Operator v0.13.2 in its test mode, which asks no Ironic, with its webhook."""
+
+    def __init__(self, tool: Tool, number: int, kept: Path) -> None:
+        super().__init__(tool, number, kept)
+        self._mark = f"-health-addr=127.0.0.1:{self.health}"
+        self.daemon = Daemon(tool.name, kept, self._mark)
+
+    def start(self, kubeconfig: Path, further: Iterable[str] = ()) -> None:
+        """Start it; it has no flag for the folder of the certificate, which is below TMPDIR."""
+        folder = self.kept / "k8s-webhook-server" / "serving-certs"
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("tls.crt", "tls.key"):
+            (folder / name).write_text((self.kept / name).read_text())
+        ports = (f"-webhook-port={self.webhooks}", f"-metrics-addr=127.0.0.1:{self._metrics}")
+        own = ("-test-mode", f"-kubeconfig={kubeconfig}", self._mark, *ports, "-namespace=")
+        limits = ("-kube-api-qps=1000", "-kube-api-burst=2000")
+        self.daemon.start(["env", f"TMPDIR={self.kept}", self.tool.path, *own, *limits, *further])
+
+    def webhook_configurations(self, authority: str) -> list[Manifest]:
+        """Its webhook for hosts, as its release has it (config/base/webhook/manifests.yaml)."""
+        url = f"https://127.0.0.1:{self.webhooks}/validate-metal3-io-v1alpha1-baremetalhost"
+        rule = {"apiGroups": ["metal3.io"], "apiVersions": ["v1alpha1"],
+                "operations": ["CREATE", "UPDATE"], "resources": ["baremetalhosts"]}  # fmt: skip
+        webhook = {
+            "name": "baremetalhost.metal3.io",
+            "clientConfig": {"url": url, "caBundle": authority},
+            "rules": [rule],
+            "failurePolicy": "Fail",
+            "sideEffects": "None",
+            "admissionReviewVersions": ["v1"],
+        }
+        return [
+            {
+                "apiVersion": "admissionregistration.k8s.io/v1",
+                "kind": "ValidatingWebhookConfiguration",
+                "metadata": {"name": self.tool.name},
+                "webhooks": [webhook],
+            }
+        ]
+
+
 @contextlib.contextmanager
 def running(
     tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str], *, in_place: bool
@@ -107,8 +150,11 @@ def running(
 
     ``serving`` are the certificate and the key that their webhooks show.
     """
-    names = [name for name in (*NAMES, *METAL3) if name in tools]
-    managers = [Manager(tools[name], number, directory / name) for number, name in enumerate(names)]
+    names = [name for name in (*NAMES, *METAL3, OPERATOR) if name in tools]
+    managers = [
+        (Operator if name == OPERATOR else Manager)(tools[name], number, directory / name)
+        for number, name in enumerate(names)
+    ]
     try:
         for manager in managers:
             manager.kept.mkdir(parents=True, exist_ok=True)

@@ -13,12 +13,12 @@ from tests.real.live.state import SITE
 from tests.real.live.watch import Mirror, condition
 
 
-def settled(mirror: Mirror, group: str) -> bool:
+def settled(mirror: Mirror, group: str, site: str = SITE) -> bool:
     """True if a group's machines are as its MachineDeployment or KubeadmControlPlane declares:
     without one there are none."""
     if group == CONTROL:
-        return _control_plane(mirror)
-    deployment = mirror.get("MachineDeployment", group, SITE)
+        return _control_plane(mirror, site)
+    deployment = mirror.get("MachineDeployment", group, site)
     machines = [each for each in mirror.all("Machine") if group_of(each) == group]
     if deployment is None or not _observed(deployment):
         return deployment is None and not machines
@@ -56,8 +56,9 @@ def _template(body: Manifest) -> tuple[Any, ...]:
     )
 
 
-def _control_plane(mirror: Mirror) -> bool:
-    body = mirror.get("KubeadmControlPlane", SITE, SITE)
+def _control_plane(mirror: Mirror, site: str) -> bool:
+    mine = (b for b in mirror.all("KubeadmControlPlane") if b["metadata"]["namespace"] == site)
+    body = next(mine, None)
     if body is None or not _observed(body):
         return False
     status, wanted = body.get("status", {}), body["spec"]["replicas"]
