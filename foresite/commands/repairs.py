@@ -5,18 +5,16 @@ import argparse
 import csv
 import io
 import json
-import os
 import re
-import shutil
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from components.making.manifest import Json
 from components.remediation.names import HISTORY_ANNOTATION
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.up import sound
-from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
+from foresite.delivery.servers.probe import own_kubectl
 from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
@@ -49,12 +47,12 @@ def run(options: argparse.Namespace) -> int:
 
 def _hosts(site: Site) -> list[Json]:
     """The BareMetalHosts of a site. Raises UsageError where its cluster does not list them."""
-    path = shutil.which("kubectl")
-    if path is None:
+    kubectl = own_kubectl()
+    if kubectl is None:
         raise UsageError("install kubectl, which asks the management cluster")
     listed = f"/apis/metal3.io/v1alpha1/namespaces/{site.name}/baremetalhosts"
     try:
-        with ApiServer(Kubectl(Path(path), os.environ), site.file.management) as server:
+        with ApiServer(kubectl, site.file.management) as server:
             answer = server.get(listed)
     except (NoAnswerError, RefusedError) as error:
         raise UsageError(f"{site.file.management}: no hosts of {site.name}: {error}") from None

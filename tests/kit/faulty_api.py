@@ -22,7 +22,7 @@ from controlplane import ControlPlane
 from controlplane.ports import free_port
 
 WRITES = ("POST", "PATCH", "PUT", "DELETE")
-_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host"}
+_HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host", "date"}
 
 
 @dataclass(frozen=True)
@@ -76,11 +76,12 @@ def writes(method: str, path: str) -> bool:
 @dataclass
 class FaultyApi:
     """A running proxy; ``rule`` may be set at any time, ``seen`` are the requests it got and what
-    became of each."""
+    became of each. Its clock is ``ahead`` by so many seconds."""
 
     plane: ControlPlane
     port: int
     rule: Rule = sound
+    ahead: float = 0.0
     seen: list[tuple[str, str, Fault]] = field(default_factory=list)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -128,6 +129,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 the base class calls it so
         pass
+
+    def date_time_string(self, timestamp: float | None = None) -> str:
+        return super().date_time_string((timestamp or time.time()) + self.api.ahead)
 
     def handle(self) -> None:
         with suppress(OSError):

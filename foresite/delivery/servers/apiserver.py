@@ -14,6 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
+from email.utils import parsedate_to_datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -89,6 +90,8 @@ class ApiServer:
 
     def __init__(self, kubectl: Kubectl, context: str, patience: float | None = None) -> None:
         self.context = context
+        self.ahead: float | None = None
+        """Seconds by which its clock is before this machine's; None until it gives a date."""
         self._kubectl = kubectl
         self._patience = PATIENCE if patience is None else patience
         self._gave_up = ""
@@ -185,12 +188,15 @@ class ApiServer:
     ) -> tuple[int, bytes, float]:
         """Status, answer, and the seconds that the server asks to wait."""
         connection = _Connection(self._socket, seconds)
+        began = time.time()
         headers = {"Accept": accept, "Content-Type": "application/json"}
         try:
             data = None if body is None else json.dumps(body).encode()
             connection.request(method, path, data, headers)
             response = connection.getresponse()
             wait = response.headers.get("Retry-After", "")
+            if response.status < http.client.INTERNAL_SERVER_ERROR:  # else kubectl proxy's own
+                self.ahead = clock_ahead(response.headers.get("Date", ""), began, time.time())
             return response.status, response.read(), float(wait) if wait.isdecimal() else 0.0
         finally:
             connection.close()
@@ -227,6 +233,16 @@ class _Connection(http.client.HTTPConnection):
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.settimeout(self.timeout)
         self.sock.connect(str(self._path))
+
+
+def clock_ahead(date: str, began: float, ended: float) -> float | None:
+    """Seconds that a clock is ahead of this one at least, behind if negative, by the date of an
+    answer, in whole seconds, to a question between two times; None where it is no date."""
+    try:
+        told = parsedate_to_datetime(date).timestamp()
+    except (ValueError, OverflowError):
+        return None
+    return max(told - ended, 0.0) + min(told + 1 - began, 0.0)
 
 
 def _decode(answer: bytes) -> Json:

@@ -5,6 +5,7 @@ the site makes, may this account write it. Nothing is changed by it.
 (pulumi 3.255, provider 4.25). What was asked of whom, and what was not, is said, never implied.
 """
 
+import os
 import shutil
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -79,16 +80,14 @@ def probe(engine: Engine, site: Site, need: Need, leaving: Iterable[Stated] = ()
         servers = kubectl.contexts()
     except NoAnswerError as error:
         raise UsageError(f"kubectl cannot read {kubectl.where()}: {error}; {_UNCHANGED}") from None
-    wrong = [_no_context(site, kubectl, each, servers) for each in contexts.values()]
+    wrong = [missing_context(site, kubectl, each, servers) for each in contexts.values()]
     wrong = [each for each in wrong if each]
     found: list[Asked] = []
     leaving = list(leaving)
     for target, context in contexts.items() if not wrong else ():
-        made = (each for component in site_objects(site).values() for each in component)
-        manifests = [each for each in made if each.target is target]
         gone = [Manifest(each.title, each.body) for each in leaving if each.target is target]
-        objects = Objects(manifests, gone)
-        asked, problems = _one(kubectl, context, servers[context], objects, need)
+        objects = Objects(objects_on(site, target), gone)
+        asked, problems = probe_one(kubectl, context, servers[context], objects, need)
         found.append(asked)
         wrong += problems
     if wrong:
@@ -104,13 +103,26 @@ def contexts_of(site: Site) -> dict[Target, str]:
     return found
 
 
+def own_kubectl() -> Kubectl | None:
+    """The kubectl of whoever calls, where there need be no Pulumi; None without one."""
+    found = shutil.which("kubectl")
+    return Kubectl(Path(found), os.environ) if found else None
+
+
 def kubectl_of(engine: Engine) -> Kubectl | None:
     """The kubectl that Pulumi's environment would find; None without one."""
     found = engine.kubectl or shutil.which("kubectl", path=engine.environment.get("PATH"))
     return Kubectl(Path(found), engine.environment) if found else None
 
 
-def _no_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, str]) -> str:
+def objects_on(site: Site, target: Target) -> list[Manifest]:
+    """The objects of a site on one of its clusters."""
+    made = (each for component in site_objects(site).values() for each in component)
+    return [each for each in made if each.target is target]
+
+
+def missing_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, str]) -> str:
+    """What is wrong where the kubeconfig has no such context; empty where it has it."""
     if context in servers:
         return ""
     near = nearest(context, servers)
@@ -122,7 +134,7 @@ def _no_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, s
     )
 
 
-def _one(
+def probe_one(
     kubectl: Kubectl, context: str, address: str, objects: Objects, need: Need
 ) -> tuple[Asked, list[str]]:
     """The answers of one server, and its problems."""

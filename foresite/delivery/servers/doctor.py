@@ -1,0 +1,147 @@
+"""The state of a site on its way from an empty rack to the first job, by what can be asked.
+
+Nothing is changed, no value of a Secret is read, and nobody is logged in to but the API servers.
+What could not be asked is said with the reason: it never counts as sound.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from components.making.manifest import Json, Target
+from components.making.told import Told
+from foresite.command import few
+from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.servers.probe import Need, Objects, contexts_of, missing_context, probe_one
+from foresite.delivery.servers.probe import objects_on as made_on
+from schemas.facts.secret_references import SecretReference, secret_references
+from schemas.facts.site import Site
+from schemas.kubernetes.masking import shorten
+
+PROBLEM, NOT_ASKED, LATER, OK = STATES = ("problem", "not asked", "later", "ok")
+"""Results of a check, the most urgent first."""
+_SHOWN = 4
+_CLOCK = 5.0
+"""Seconds between two clocks that have a time server, at most; it is far less."""
+_TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
+"""Names, types and numbers of keys, as ``kubectl get`` asks: no content of a Secret is sent."""
+_SETTLED = {"provisioned", "available", "externally provisioned"}
+TOLD = Told(__file__)
+
+
+class Finding(NamedTuple):
+    """A check, its result in words, and what to do; ``names`` are all hosts or Secrets."""
+
+    check: str
+    state: str
+    text: str
+    next: str = ""
+    names: tuple[str, ...] = ()
+
+
+def find(word: str, where: Json, names: tuple[str, ...] = (), **values: object) -> Finding:
+    """The finding of a name in doctor.toml."""
+    values = {**where, **values, "number": len(names), "names": few(names, _SHOWN)}
+    return Finding(**TOLD.table(word, **values), names=names)
+
+
+def ask_cluster(site: Site, kubectl: Kubectl | None, target: Target) -> Iterator[Finding]:
+    """One API server of a site, and what it has of the site; nothing where it names none."""
+    context = contexts_of(site).get(target)
+    if context is None:
+        return
+    cluster = "management" if target is Target.MANAGEMENT else "cluster"
+    where = {"site": site.name, "context": context, "cluster": cluster}
+    if kubectl is None:
+        yield find("no-kubectl", where)
+        return
+    try:
+        servers = kubectl.contexts()
+        wrong = missing_context(site, kubectl, context, servers)
+    except NoAnswerError as error:
+        wrong = f"kubectl cannot read {kubectl.where()}: {error}"
+    if wrong:
+        yield find("server-problem", where, why=wrong)
+        return
+    objects = Objects(made_on(site, target), [])
+    asked, problems = probe_one(kubectl, context, servers[context], objects, Need.KINDS)
+    yield from (find("server-problem", where, why=each) for each in problems)
+    yield from (find("server-unasked", where, why=each) for each in asked.unchecked)
+    if not problems:
+        yield find("server", where, asked=asked._replace(unchecked=()))
+    if asked.checked:
+        try:
+            with ApiServer(kubectl, context) as server:
+                yield from _held(site, server, where)
+        except (NoAnswerError, RefusedError) as error:
+            yield find("server-unasked", where, why=error)
+
+
+def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
+    """Clock, hosts and Secrets of a cluster that answers. Raises NoAnswerError, RefusedError."""
+    server.get("/version")
+    off = server.ahead
+    if off is None or abs(off) < _CLOCK:
+        yield find("clock-unknown" if off is None else "clock", where)
+    else:
+        yield find(
+            "clock-off", where, seconds=round(abs(off)), way="before" if off > 0 else "behind"
+        )
+    management = where["cluster"] == "management"
+    if management:
+        try:
+            yield from _hosts(site, server, where)
+        except RefusedError as error:
+            yield find("hosts-unasked", where, why=error)
+    wanted: dict[str, list[SecretReference]] = {}
+    for each in secret_references(site):
+        if each.management is management:
+            wanted.setdefault(each.namespace, []).append(each)
+    for namespace, references in wanted.items():
+        yield _secrets(server, references, {**where, "namespace": namespace})
+    if management and site.file.cluster.context is None:
+        path = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{site.name}/clusters/{site.name}"
+        status = (server.get(path) or {}).get("status") or {}
+        ready = (status.get("initialization") or {}).get("controlPlaneInitialized") is True
+        yield find("cluster-ready" if ready else "cluster-wait", where)
+
+
+def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
+    """The hosts by the state that the Bare Metal Operator reports."""
+    path = f"/apis/metal3.io/v1alpha1/namespaces/{site.name}/baremetalhosts"
+    items = (server.get(path) or {}).get("items") or ()
+    found = {each["metadata"]["name"]: each.get("status") or {} for each in items}
+    there = {host.name: found[host.name] for host in site.hosts if host.name in found}
+    where = {**where, "all": len(site.hosts)}
+    missing = tuple(host.name for host in site.hosts if host.name not in found)
+    if missing:
+        yield find("hosts-missing" if there else "hosts-none", where, missing)
+    wrong = {name: status.get("errorMessage") for name, status in there.items()}
+    told = tuple(f"{name} ({shorten(str(why), 120)})" for name, why in wrong.items() if why)
+    if told:
+        yield find("hosts-error", where, told)
+    states = Counter(
+        str((status.get("provisioning") or {}).get("state") or "without a state")
+        for status in there.values()
+    )
+    said = ", ".join(f"{number} {shorten(state)}" for state, number in sorted(states.items()))
+    if said:
+        yield find("hosts" if states.keys() <= _SETTLED else "hosts-wait", where, states=said)
+
+
+def _secrets(server: ApiServer, wanted: list[SecretReference], where: Json) -> Finding:
+    """The Secrets of one namespace by name, and whether they have keys."""
+    keys = ", ".join(sorted({key for each in wanted for key in each.keys}))
+    where, path = {**where, "all": len(wanted), "keys": keys}, "/api/v1/namespaces/{namespace}"
+    path = path.format(**where)
+    try:
+        if server.get(path) is None:
+            return find("secrets-later", where)
+        answer = server.get(f"{path}/secrets?includeObject=None", _TABLE) or {}
+    except RefusedError:
+        return find("secrets-unasked", where)
+    columns = [each["name"] for each in answer["columnDefinitions"]]
+    rows = [dict(zip(columns, row["cells"], strict=True)) for row in answer["rows"] or ()]
+    found = {row["Name"]: int(row["Data"]) for row in rows}
+    lacking = tuple(each.name for each in wanted if not found.get(each.name))
+    return find("secrets-missing" if lacking else "secrets", where, lacking)
