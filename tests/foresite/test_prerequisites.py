@@ -8,7 +8,12 @@ import pytest
 from components.making.manifest import Json
 from foresite.cli import main
 from foresite.delivery.servers.apiserver import ApiServer, RefusedError
-from foresite.delivery.servers.prerequisites import TABLE, missing_settings, prerequisites
+from foresite.delivery.servers.prerequisites import (
+    TABLE,
+    missing_namespaces,
+    missing_settings,
+    prerequisites,
+)
 from schemas.facts.secret_references import secret_references
 from schemas.kubernetes.objects import store
 from tests.golden import every_site, objects
@@ -110,3 +115,23 @@ def test_up_asks_for_the_argument_without_which_addresses_differ(
     found = missing_settings(cast(ApiServer, Server(answer)), made)
     assert [len(each) for each in found] == [wrong, unknown]
     assert all(FLAG in text for each in found for text in each)
+
+
+def test_up_asks_for_namespaces_that_it_does_not_make() -> None:
+    class Asked:
+        def __init__(self, there: bool | None) -> None:
+            self.there, self.paths = there, list[str]()
+
+        def get(self, path: str) -> Json | None:
+            self.paths.append(path)
+            if self.there is None:
+                raise RefusedError(403, "forbidden")
+            return {} if self.there else None
+
+    made = objects(every_site()["lab-1"])
+    for there, counts in ((True, [0, 0]), (False, [1, 0]), (None, [0, 1])):
+        server = Asked(there)
+        found = missing_namespaces(cast(ApiServer, server), made)
+        assert [len(each) for each in found] == counts
+        assert server.paths == ["/api/v1/namespaces/monitoring"]
+        assert all("monitoring" in text for each in found for text in each)

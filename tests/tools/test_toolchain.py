@@ -64,6 +64,7 @@ def machine(tmp_path: Path) -> Machine:
         ("kwok", "sigs.k8s.io/kwok"),
         ("etcdctl", "go.etcd.io/etcd/etcdctl/v3"),
         ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
+        ("clusterctl", "sigs.k8s.io/cluster-api"),
         ("capm3", "github.com/metal3-io/cluster-api-provider-metal3"),
         ("metal3-ipam", "github.com/metal3-io/ip-address-manager"),
     ],

@@ -14,9 +14,9 @@ TOOLS = Path(__file__).resolve().parent.parent
 VERSIONS = TOOLS / "versions.toml"
 GROUPS = (
     "pulumi", "controlplane", "newest", "cluster-api", "scheduling", "remediation", "snapshots",
-    "given", "schedulers", "metal3",
+    "given", "schedulers", "metal3", "pivot",
 )  # fmt: skip
-OPTIONAL = ("schedulers", "metal3")
+OPTIONAL = ("schedulers", "metal3", "pivot")
 """Made ready only where they are named: long proofs alone run them."""
 _SOURCES = ("go.mod", "go.sum", "main.go")
 

@@ -25,6 +25,11 @@ def prerequisites(site: Site) -> dict[str, list[Json]]:
     values = _values(site)
     made = [each for manifests in site_objects(site).values() for each in manifests]
     found: dict[str, list[Json]] = {"operators": [], "secrets": list(_secrets(site))}
+    found["namespaces"] = [
+        {"names": sorted(names), "cluster": target.value}
+        for target in Target
+        if (names := others_namespaces(each for each in made if each.target is target))
+    ]
     for each in operators(made):
         name = f"{each['name']} {each['version'].format(**vars(values))}"
         found["operators"].append({"name": name, **{k: each[k] for k in _SHOWN if k in each}})
@@ -84,6 +89,25 @@ def _secrets(site: Site) -> Iterator[Json]:
     for (management, namespace, keys), names in found.items():
         cluster = Target.MANAGEMENT if management else Target.SITE
         yield {"names": names, "cluster": cluster.value, "namespace": namespace, "keys": list(keys)}
+
+
+def others_namespaces(made: Iterable[Manifest]) -> set[str]:
+    """The namespaces on one cluster that objects are in, and that neither Foresite nor Kubernetes
+    makes."""
+    made = list(made)
+    own = {each.key[3] for each in made if each.kind == "Namespace"}
+    return {each.key[2] for each in made} - own - {"", "default", "kube-system", "kube-public"}
+
+
+def missing_namespaces(server: ApiServer, made: Iterable[Manifest]) -> tuple[list[str], list[str]]:
+    """The namespaces of others that are not there, and those that could not be asked for."""
+    names = sorted(others_namespaces(made))
+    try:
+        absent = [name for name in names if server.get(f"/api/v1/namespaces/{name}") is None]
+    except RefusedError:
+        return [], [f"not asked for the namespaces {', '.join(names)}"]
+    why = "objects of the site are made in it, and Foresite does not make it: create it"
+    return [f"it has no namespace {name}: {why}" for name in absent], []
 
 
 def missing_settings(server: ApiServer, made: Iterable[Manifest]) -> tuple[list[str], list[str]]:

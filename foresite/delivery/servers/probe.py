@@ -17,7 +17,7 @@ from components.making.manifest import Manifest, Target
 from components.site import site_objects
 from foresite.command import UsageError, few
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
-from foresite.delivery.servers.prerequisites import missing_settings
+from foresite.delivery.servers.prerequisites import missing_namespaces, missing_settings
 from foresite.delivery.servers.served import Kind, kinds_of, missing_kinds
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.stated import Stated
@@ -174,7 +174,8 @@ def _kinds(
             checked = [f"serves {len(kinds)} kinds"]
         denied = _missing_rights(server, kinds, objects, pool.map)
     wrong, unseen = missing_settings(server, manifests)
-    if wrong:
+    absent, unasked = missing_namespaces(server, manifests)
+    if wrong := [*wrong, *absent]:
         return asked, [f"{server.context}: {each}" for each in wrong]
     if denied and need is Need.WRITE:
         return asked, [f"{server.context}: {denied}; {_fix(403)}"]
@@ -183,7 +184,7 @@ def _kinds(
     else:
         more = ", and delete what leaves" if objects.leaving else ""
         checked.append(f"the account may make and change them{more}")
-    unchecked = (*unknown, *unseen)
+    unchecked = (*unknown, *unseen, *unasked)
     return asked._replace(checked=(*asked.checked, *checked), unchecked=unchecked), []
 
 
