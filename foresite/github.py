@@ -127,12 +127,9 @@ def _message(error: urllib.error.HTTPError) -> str:
 
 
 def connect(api: str, repository: str) -> GitHub:
-    """GitHub with the token of the environment. Raises GitHubError where that cannot be."""
-    try:
-        token = token_of("GITHUB_TOKEN", "give the step env: GITHUB_TOKEN")
-        server = server_url("--api", api)
-    except ValueError as error:
-        raise GitHubError(str(error)) from None
+    """GitHub with the token of the environment. Raises GitHubError or UsageError."""
+    token = token_of("GITHUB_TOKEN", "give the step env: GITHUB_TOKEN")
+    server = server_url("--api", api)
     owner, _, name = repository.partition("/")
     if not all(part.replace("-", "").replace("_", "").replace(".", "").isalnum()
                for part in (owner, name)):  # fmt: skip

@@ -9,19 +9,19 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from foresite.command import FOUND, OK, UsageError, count, few, repository, show, show_text
-from foresite.commands.check import as_json, as_text, show_problems
+from foresite.command import FOUND, OK, UsageError, count, few, repository
+from foresite.commands.check import show_problems
 from foresite.commands.repairs import listed
 from foresite.commands.up import sound
 from foresite.https import server_url, token_of
 from foresite.inventory import metal3, netbox, redfish, tables
 from foresite.inventory.comparison import compare
 from foresite.inventory.proposal import Proposal, as_csv
-from foresite.inventory.records import SOURCES, Intake, Json, at_path, items_at, read_rules, say
+from foresite.inventory.records import SOURCES, Intake, at_path, read_rules, say
 from preview.states.snapshot import DATA
+from schemas.kubernetes.bodies import Json, items
 from schemas.load import Loaded, load_site
 from schemas.model.codes import Code
-from schemas.model.problem import Problem
 from schemas.reading.catalogue import installed_files
 from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, is_further
 from schemas.reading.site_files import HOST_LIST, read
@@ -65,24 +65,15 @@ def _import(root: Path, options: argparse.Namespace) -> int:
         told.append(f"written: sites/{file}")
     more = [replace(each, file=f"sites/{wanted}") for each in judged
             if each.value or each.code is not Code("hosts-cell")]  # fmt: skip
-    return _report(options, loaded, [*found.problems, *more], told)
+    problems = [*found.problems, *more]
+    show_problems(options.format, {options.site: loaded}, problems, told)
+    return FOUND if problems else OK
 
 
 def _lines(root: Path, name: str) -> list[str]:
     """The lines of a host list; none where it cannot be read."""
     data = read(root / "sites", name)
     return data.decode("utf-8", "replace").splitlines() if isinstance(data, bytes) else []
-
-
-def _report(
-    options: argparse.Namespace, loaded: Loaded, problems: list[Problem], told: list[str]
-) -> int:
-    sites = {options.site: loaded}
-    if options.format == "json":
-        show(as_json(sites, problems, result=told))
-    else:
-        show_text(as_text(sites, problems, told))
-    return FOUND if problems else OK
 
 
 def _intake(options: argparse.Namespace, site: Any, lines: list[str]) -> Intake:
@@ -101,11 +92,8 @@ def _intake(options: argparse.Namespace, site: Any, lines: list[str]) -> Intake:
             if not (name and equals):
                 raise UsageError("--query: write NAME=VALUE, such as role=gpu")
             query[name].append(value)
-        try:
-            url = server_url("--url", options.url or os.environ.get("NETBOX_URL", ""))
-            token = token_of("NETBOX_TOKEN", "make one in NetBox that may only read")
-        except ValueError as error:
-            raise UsageError(str(error)) from None
+        url = server_url("--url", options.url or os.environ.get("NETBOX_URL", ""))
+        token = token_of("NETBOX_TOKEN", "make one in NetBox that may only read")
         return netbox.read(netbox.NetBox(url, token), {"site": [options.site], **query}, rules)
     if file is None:
         raise UsageError("say --file, the table")
@@ -123,7 +111,7 @@ def _objects(options: argparse.Namespace, file: Path | None, context: str) -> li
 
 def _compare_networks(intake: Intake, site: Any) -> None:
     """Note addresses whose network is not as long as that of their zone."""
-    zones = {at_path(each, "name"): at_path(each, "network") for each in items_at(site, "zones")}
+    zones = {at_path(each, "name"): at_path(each, "network") for each in items(site, "zones")}
     for record in intake.records:
         raw = record.cells["ip"].raw if "ip" in record.cells else ""
         (_, slash, length), zone = raw.partition("/"), record.key("zone")
@@ -157,4 +145,5 @@ def _verify(root: Path, options: argparse.Namespace) -> int:
     strangers = sorted({*known} - {host.name for host in site.hosts})
     told += [f"inspected, but on no line: {few(strangers, 20)}"] if strangers else []
     told += ["accelerators are not known: HardwareData has none (docs/inventory.md)"]
-    return _report(options, load_site(root, options.site), problems, told)
+    show_problems(options.format, {site.name: load_site(root, site.name)}, problems, told)
+    return FOUND if problems else OK

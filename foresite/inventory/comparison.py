@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from foresite.command import few
-from foresite.inventory.records import SOURCES, Json, at_path, dig, items_at, say
+from foresite.inventory.records import SOURCES, at_path, say
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import Json, items, texts
 from schemas.model.hardware import HardwareProfile, RootDisk
 from schemas.model.problem import Problem
 from schemas.reading.host_list import Host, cell_column
@@ -60,7 +61,7 @@ def _checks(host: Host, profile: HardwareProfile, known: Json) -> Iterator[_Chec
     serial = at_path(known, "systemVendor.serialNumber")
     if serial.casefold() != host.serial.casefold():
         yield _Check("serial", "serial", [serial] if serial else [], host.serial)
-    nics = [(at_path(e, "mac").lower(), e.get("pxe")) for e in items_at(known, "nics")]
+    nics = [(at_path(e, "mac").lower(), e.get("pxe")) for e in items(known, "nics")]
     macs, booted = sorted({mac for mac, _ in nics}), sorted({mac for mac, pxe in nics if pxe})
     for column, mac in _macs(host).items():
         if mac not in macs:
@@ -75,7 +76,7 @@ def _checks(host: Host, profile: HardwareProfile, known: Json) -> Iterator[_Chec
         yield _Check("pool", "logical processors", [cores] if cores else [], wanted)
     memory = _number(known, "ramMebibytes") / 1024
     yield from _amount("memory", memory, profile.memory_gib, "GiB")
-    yield from _disks(host, profile, items_at(known, "storage"))
+    yield from _disks(host, profile, items(known, "storage"))
 
 
 def _amount(what: str, found: float, wanted: int | None, unit: str) -> Iterator[_Check]:
@@ -103,13 +104,12 @@ def _disks(host: Host, profile: HardwareProfile, disks: list[Json]) -> Iterator[
 
 
 def _number(body: Json, path: str) -> int:
-    found = dig(body, path)
+    found = body.get(path)
     return found if isinstance(found, int) else 0
 
 
 def _links(disk: Json) -> list[str]:
-    others = dig(disk, "alternateNames")
-    return [at_path(disk, "name"), *(others if isinstance(others, list) else ())]
+    return [at_path(disk, "name"), *texts(disk, "alternateNames")]
 
 
 def _fits(disk: Json, hints: Mapping[str, Any]) -> bool:

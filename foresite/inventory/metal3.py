@@ -4,7 +4,8 @@ Source: Bare Metal Operator 0.13, apis/metal3.io/v1alpha1."""
 from pathlib import Path
 
 from foresite.command import UsageError
-from foresite.inventory.records import MAX_FILE, Intake, Json, Rules, at_path, dig, items_at
+from foresite.inventory.records import MAX_FILE, Intake, Rules, at_path
+from schemas.kubernetes.bodies import Json, items, mapping
 from schemas.reading.bounded import parse_json, read_regular
 
 KINDS = {"BareMetalHost": "baremetalhosts", "HardwareData": "hardwaredata"}
@@ -16,8 +17,8 @@ def read_objects(path: Path) -> list[Json]:
         body = parse_json(read_regular(path, MAX_FILE))
     except ValueError as error:
         raise UsageError(f"{path} is no JSON: {error}") from None
-    items = items_at(body, "items") or [body]
-    found = [e for e in items if at_path(e, "kind") in KINDS and at_path(e, "metadata.name")]
+    listed = [*(items(body, "items") if isinstance(body, dict) else ()), body]
+    found = [e for e in listed if at_path(e, "kind") in KINDS and at_path(e, "metadata.name")]
     if not found:
         how = "kubectl get baremetalhosts,hardwaredata -n SITE -o json"
         raise UsageError(f"{path}: neither BareMetalHosts nor HardwareData; write it with: {how}")
@@ -27,9 +28,9 @@ def read_objects(path: Path) -> list[Json]:
 def hardware(objects: list[Json]) -> dict[str, Json]:
     """What the inspection found, by host; hosts that nobody inspected are not in it."""
     found: dict[str, Json] = {}
-    for kind, path in zip(KINDS, ("status.hardware", "spec.hardware"), strict=True):
+    for kind, part in zip(KINDS, ("status", "spec"), strict=True):
         for each in objects:
-            if each["kind"] == kind and isinstance(known := dig(each, path), dict) and known:
+            if each["kind"] == kind and (known := mapping(each, part, "hardware")):
                 found[each["metadata"]["name"]] = known
     return found
 
@@ -40,7 +41,7 @@ def read(objects: list[Json], where: str, rules: Rules) -> Intake:
     for body in (each for each in objects if each["kind"] == "BareMetalHost"):
         name = body["metadata"]["name"]
         known = inspected.get(name, {})
-        nics = [each for each in items_at(known, "nics") if each.get("pxe") is True]
+        nics = [each for each in items(known, "nics") if each.get("pxe") is True]
         boot = {at_path(each, "mac"): f"NIC {at_path(each, 'name')}" for each in nics}
         whole = {**body, "hardware": known, "NIC that boots by PXE": boot}
         intake.add(f"{where} BareMetalHost {name}", f"BareMetalHost {name}", whole)

@@ -12,7 +12,8 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from foresite.command import UsageError
 from foresite.https import NoRedirect
-from foresite.inventory.records import SOURCES, Intake, Json, Rules, at_path, items_at
+from foresite.inventory.records import SOURCES, Intake, Rules, at_path
+from schemas.kubernetes.bodies import Json, items
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import parse_json
 
@@ -119,7 +120,7 @@ def _boot(interfaces: list[Json]) -> dict[str, str]:
         virtual = at_path(each, "type.value") in _OWN["boot"]["virtual"]
         if _mac(each) and not each.get("mgmt_only") and not virtual:
             able[_mac(each)] = f"interface {at_path(each, 'name')}"
-            if {at_path(tag, "slug") for tag in items_at(each, "tags")} & {*_OWN["boot"]["tags"]}:
+            if {at_path(tag, "slug") for tag in items(each, "tags")} & {*_OWN["boot"]["tags"]}:
                 tagged[_mac(each)] = able[_mac(each)]
     return tagged or able
 

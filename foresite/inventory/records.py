@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from foresite.command import UsageError, few
+from schemas.kubernetes.bodies import Json
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
@@ -18,7 +19,6 @@ from schemas.reading.bounded import read_regular
 from schemas.reading.host_list import EVERY_COLUMN, MAX_HOSTS, column_of, is_further
 from schemas.reading.suggested_value import fits, tidy
 
-Json = dict[str, Any]
 SOURCES: Json = read_table(__file__, "sources.toml")
 MAX_FILE = 16 * 1024 * 1024
 """Size of a file that a source is read from, at most."""
@@ -174,9 +174,3 @@ def at_path(body: Any, path: str) -> str:
     """The text at a path of an object; empty where there is none."""
     found = dig(body, path)
     return str(found) if isinstance(found, str | int) else ""
-
-
-def items_at(body: Any, path: str) -> list[Json]:
-    """The objects of a list at a path; none where there is no list."""
-    found = dig(body, path)
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []

@@ -4,10 +4,12 @@ import logging
 import os
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_network
+from itertools import islice
 
 from foresite.command import UsageError
 from foresite.https import server_url, token_of
-from foresite.inventory.records import Intake, Json, Rules, say
+from foresite.inventory.records import Intake, Rules, say
+from schemas.kubernetes.bodies import Json
 
 MAX_BMCS = 4096
 _AT_ONCE, _SECONDS = 32, 20
@@ -18,25 +20,18 @@ def addresses(said: list[str]) -> list[str]:
     found: list[str] = []
     for each in said:
         try:
-            network = ip_network(each)
-            found += map(str, network.hosts() if network.num_addresses <= MAX_BMCS else ())
+            found += map(str, islice(ip_network(each).hosts(), MAX_BMCS + 1))
         except ValueError:
             found.append(each)  # with a port, or a URL
     if not 0 < len(found) <= MAX_BMCS:
         raise UsageError(f"--bmc: name 1 to {MAX_BMCS} addresses of BMCs, or their networks")
-    try:
-        return [server_url("--bmc", e if "://" in e else f"https://{e}") for e in found]
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    return [server_url("--bmc", e if "://" in e else f"https://{e}") for e in found]
 
 
 def read(urls: list[str], rules: Rules) -> Intake:
     """The systems of BMCs as hosts; a BMC that does not answer is a problem."""
-    try:
-        why = "it is the account of the BMCs"
-        account = [token_of(f"REDFISH_{each}", why) for each in ("USERNAME", "PASSWORD")]
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    why = "it is the account of the BMCs"
+    account = [token_of(f"REDFISH_{each}", why) for each in ("USERNAME", "PASSWORD")]
     logging.getLogger("sushy").setLevel(logging.CRITICAL)  # a BMC that is silent is a problem
     intake = Intake(rules)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
