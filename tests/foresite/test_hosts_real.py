@@ -1,17 +1,18 @@
 """Host lists from the real NetBox, and from BMCs of sushy-tools' emulator (not of real ones)."""
 
 import shutil
+import socket
 from collections.abc import Iterator
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
+from controlplane.ports import free_port
 from foresite.cli import main
 from foresite.inventory import netbox
 from tests.kit import netbox_server
 from tests.kit.netbox_recording import row, rows
-from tests.kit.netbox_server import TOKEN, bring_up, free_ports, wait
+from tests.kit.netbox_server import TOKEN, bring_up, wait
 from tests.kit.repository import FLEET
 
 EMULATOR = Path.home() / ".cache/foresite/sushy-tools-2.2.0/venv/bin/sushy-emulator"
@@ -65,20 +66,10 @@ def bmc(tmp_path: Path) -> Iterator[str]:
     settings = {"SUSHY_EMULATOR_FAKE_SYSTEMS": systems, "SUSHY_EMULATOR_STATE_DIR": str(tmp_path)}
     text = "".join(f"{name} = {value!r}\n" for name, value in settings.items())
     (tmp_path / "emulator.conf").write_text(text)
-    (port,) = free_ports(1)
-    command = [
-        EMULATOR,
-        "--fake",
-        "-i",
-        "127.0.0.1",
-        "-p",
-        port,
-        "--config",
-        tmp_path / "emulator.conf",
-    ]
-    with ExitStack() as stack:
-        stack.enter_context(bring_up(command, {}))
-        wait(port)
+    port, settings_file = free_port(), tmp_path / "emulator.conf"
+    command = (EMULATOR, "--fake", "-i", "127.0.0.1", "-p", port, "--config", settings_file)
+    with bring_up(*command):
+        wait(lambda: socket.create_connection(("127.0.0.1", port), 1).close())
         yield f"http://127.0.0.1:{port}"
 
 
