@@ -17,7 +17,7 @@ from schemas.kubernetes.bodies import Json, items
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import parse_json
 
-PAGE, MAX_PAGES, MAX_BYTES = 1000, 200, 64 * 1024 * 1024
+PAGE, MAX_PAGES, MAX_BYTES = 1000, 100, 16 * 1024 * 1024
 """Objects that are asked for at once (MAX_PAGE_SIZE, NetBox's default), pages of one question, and
 bytes of one answer, at most."""
 SECONDS = 60.0

@@ -148,7 +148,7 @@ def test_netbox(root: Path, run: Run, page: int) -> None:
         ("devices", (200, [1]), "no list of NetBox"),
         ("devices", (200, {"results": [1]}), "no list of NetBox"),
         ("devices", (200, {"results": [], "next": None}), "no devices"),
-        ("devices", (200, {"results": [], "next": "?x=1"}), "more than 200 pages"),
+        ("devices", (200, {"results": [], "next": "?x=1"}), "more than 100 pages"),
         ("devices", (200, b" " * 2000), "more than 1000 bytes"),
     ],
 )
