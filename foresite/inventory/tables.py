@@ -1,8 +1,10 @@
-"""Hosts of a table: CSV of any separator, and spreadsheets (xlsx, ods)."""
+"""Hosts of a table: CSV of any separator, and spreadsheets (xlsx)."""
 
 import csv
 import io
+import re
 import zipfile
+import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,6 +16,8 @@ from schemas.reading.bounded import read_regular
 
 MAX_UNPACKED = 128 * 1024 * 1024
 """Bytes that a spreadsheet may unpack to."""
+_FAR = re.compile(rb"""\br\s*=\s*["'](?:[A-Z]{3}|[A-Z]*[0-9]{5})""")
+"""A place of a cell that is far off: calamine makes room for all cells before it, and aborts."""
 _ABOVE = 20
 """Lines in which the headings are looked for: titles stand above them."""
 
@@ -43,8 +47,11 @@ def read_sheet(path: Path, sheet: str) -> Table:
     except ImportError:
         raise UsageError("install what reads it: pip install 'foresite[inventory]'") from None
     try:
-        if sum(each.file_size for each in zipfile.ZipFile(data).infolist()) > MAX_UNPACKED:
+        parts = zipfile.ZipFile(data).infolist()
+        if sum(each.file_size for each in parts) > MAX_UNPACKED:
             raise UsageError(f"{path} unpacks to more than {MAX_UNPACKED} bytes")
+        if any(_FAR.search(zipfile.ZipFile(data).read(each)) for each in parts):
+            raise UsageError(f"{path} has cells beyond column ZZ or line 9999; copy what is needed")
         data.seek(0)
         book = CalamineWorkbook.from_filelike(data)
         seen = [
@@ -54,8 +61,8 @@ def read_sheet(path: Path, sheet: str) -> Table:
             raise UsageError(f"{path}: say --sheet, one of {few(seen, 10)}")
         name = sheet or seen[0]
         rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
-    except (CalamineError, zipfile.BadZipFile) as error:
-        raise UsageError(f"{path} is no xlsx or ods: {shorten(str(error), 200)}") from None
+    except (CalamineError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
+        raise UsageError(f"{path} is no xlsx: {shorten(str(error), 200)}") from None
     return Table(f"{path} {name}", rows)
 
 

@@ -315,7 +315,9 @@ def test_a_spreadsheet(root: Path, run: Run, tmp_path: Path) -> None:
     assert "one of Hosts" in run(*words, "--sheet", "x")[1]
     for bad in (b"", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
         file.write_bytes(bad)
-        assert "no xlsx or ods" in run(*words)[1]
+        assert "is no xlsx" in run(*words)[1]
+    spreadsheet(file, [*rows, ['<c r="XFD1048576"><v>1</v></c>']], {"Hosts": "visible"})
+    assert "beyond column ZZ" in run(*words)[1]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("xl/1.xml", bytes(1 << 28))
     assert "unpacks to more" in run(*words)[1]
