@@ -20,7 +20,7 @@ from schemas.reading.host_list import EVERY_COLUMN, MAX_HOSTS, column_of, is_fur
 from schemas.reading.suggested_value import fits, tidy
 
 SOURCES: Json = read_table(__file__, "sources.toml")
-MAX_FILE = 16 * 1024 * 1024
+MAX_FILE = 128 * 1024 * 1024
 """Size of a file that a source is read from, at most."""
 _ALONE = ("name", "bmc", "mac", "ip", "serial")
 """Columns whose cells no two hosts share."""
