@@ -6,8 +6,6 @@ urllib would send the token along.
 
 import http.client
 import json
-import os
-import re
 import time
 import urllib.error
 import urllib.request
@@ -16,9 +14,9 @@ from dataclasses import dataclass, field
 from email.message import Message
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
-from schemas.kubernetes.forms import HOST
+from foresite.https import NoRedirect, server_url, token_of
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import parse_json, read_regular
 
@@ -48,11 +46,6 @@ class _PassingError(Exception):
     def __init__(self, message: str, after: float | None = None) -> None:
         super().__init__(message)
         self.after = after
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any, **__: Any) -> None:
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +99,7 @@ class GitHub:
         )
         what = f"{method} {path.partition('?')[0]}"
         try:
-            with urllib.request.build_opener(_NoRedirect).open(request, timeout=_SECONDS) as answer:
+            with urllib.request.build_opener(NoRedirect).open(request, timeout=_SECONDS) as answer:
                 return parse_json(answer.read(MAX_ANSWER)), answer.headers
         except urllib.error.HTTPError as error:
             with error:
@@ -134,27 +127,14 @@ def _message(error: urllib.error.HTTPError) -> str:
 
 
 def connect(api: str, repository: str) -> GitHub:
-    """GitHub with the token of the environment. Raises GitHubError where that cannot be."""
-    token = os.environ.get("GITHUB_TOKEN", "").strip()
-    if not token:
-        raise GitHubError("GITHUB_TOKEN is not set; give the step env: GITHUB_TOKEN")
-    if not (token.isascii() and token.isprintable()):
-        raise GitHubError("GITHUB_TOKEN is no token")  # what it is instead is not shown
-    try:
-        parts = urlsplit(api)
-        _ = parts.port  # a number that is no port is found only when it is asked for
-    except ValueError as error:
-        raise GitHubError(f"--api {shorten(api)}: {error}") from None
-    loopback = parts.hostname in ("127.0.0.1", "localhost")
-    if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
-        raise GitHubError("--api: write https:// and the server's name in ASCII, without a user")
-    if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
-        raise GitHubError(f"--api {shorten(api)}: a token goes over https only")
+    """GitHub with the token of the environment. Raises GitHubError or UsageError."""
+    token = token_of("GITHUB_TOKEN", "give the step env: GITHUB_TOKEN")
+    server = server_url("--api", api)
     owner, _, name = repository.partition("/")
     if not all(part.replace("-", "").replace("_", "").replace(".", "").isalnum()
                for part in (owner, name)):  # fmt: skip
         raise GitHubError(f"--repository {shorten(repository)}: write owner/name")
-    return GitHub(api.rstrip("/"), repository, token)
+    return GitHub(server, repository, token)
 
 
 def read_event(path: Path) -> dict[str, Any]:

@@ -184,13 +184,15 @@ def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any)
     return json.dumps({"sites": list(loaded), "problems": found, **more}, indent=2)
 
 
-def show_problems(form: str, loaded: dict[str, Loaded], problems: list[Problem]) -> None:
-    """Print the problems that keep a command from its work."""
+def show_problems(
+    form: str, loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()
+) -> None:
+    """Print the problems that keep a command from its work, or that its result has: ``lines``."""
     problems = list(told_once(problems))
     if form == "json":
-        show(as_json(loaded, problems))
+        show(as_json(loaded, problems, **({"result": [*lines]} if lines else {})))
     else:
-        show_text(as_text(loaded, problems))
+        show_text(as_text(loaded, problems, lines))
 
 
 def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[str] = ()) -> str:

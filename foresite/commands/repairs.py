@@ -46,16 +46,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hosts(site: Site) -> list[Json]:
-    """The BareMetalHosts of a site. Raises UsageError where its cluster does not list them."""
+    return listed(site.file.management, site.name, "baremetalhosts")
+
+
+def listed(context: str, namespace: str, plural: str) -> list[Json]:
+    """Metal3's objects of a site. Raises UsageError where its management cluster does not list
+    them."""
     kubectl = own_kubectl()
     if kubectl is None:
         raise UsageError("install kubectl, which asks the management cluster")
-    listed = f"/apis/metal3.io/v1alpha1/namespaces/{site.name}/baremetalhosts"
+    asked = f"/apis/metal3.io/v1alpha1/namespaces/{namespace}/{plural}"
     try:
-        with ApiServer(kubectl, site.file.management) as server:
-            answer = server.get(listed)
+        with ApiServer(kubectl, context) as server:
+            answer = server.get(asked)
     except (NoAnswerError, RefusedError) as error:
-        raise UsageError(f"{site.file.management}: no hosts of {site.name}: {error}") from None
+        raise UsageError(f"{context}: no {plural} of {namespace}: {error}") from None
     return list((answer or {}).get("items", ()))
 
 

@@ -28,6 +28,7 @@ WRONG = {
     "policies": ("policies/rule.py", "schemas.facts.site"),
     "facts": ("schemas/facts/rollout.py", "schemas.facts.site"),
     "commands": ("foresite/delivery/stack/register.py", "foresite.commands.up"),
+    "inventory": ("foresite/commands/check.py", "foresite.inventory.netbox"),
     "delivery": ("foresite/delivery/stack/engines.py", "foresite.delivery.recovery.explained"),
     "schemas-rooms": ("schemas/kubernetes/quantities.py", "schemas.model.vocabulary"),
     "preview-rooms": ("preview/states/nodes.py", "preview.gates"),

@@ -1,0 +1,44 @@
+"""What every request with a token minds: it goes over TLS, to the server that was named alone."""
+
+import os
+import re
+import urllib.request
+from typing import Any
+from urllib.parse import urlsplit
+
+from foresite.command import UsageError
+from schemas.kubernetes.forms import HOST
+from schemas.kubernetes.masking import shorten
+
+
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Refuses redirects, as urllib would send the token along."""
+
+    def redirect_request(self, *_: Any, **__: Any) -> None:
+        """Follow none."""
+        return
+
+
+def token_of(variable: str, how: str) -> str:
+    """The token that a variable of the environment holds. Raises UsageError where it holds none."""
+    token = os.environ.get(variable, "").strip()
+    if not token:
+        raise UsageError(f"{variable} is not set; {how}")
+    if not (token.isascii() and token.isprintable()):
+        raise UsageError(f"{variable} is no token")  # what it is instead is not shown
+    return token
+
+
+def server_url(option: str, url: str) -> str:
+    """The URL of a server that may get a token. Raises UsageError for any other."""
+    try:
+        parts = urlsplit(url)
+        _ = parts.port  # a number that is no port is found only when it is asked for
+    except ValueError as error:
+        raise UsageError(f"{option} {shorten(url)}: {error}") from None
+    loopback = parts.hostname in ("127.0.0.1", "localhost")
+    if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
+        raise UsageError(f"{option}: write https:// and the server's name in ASCII, without a user")
+    if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
+        raise UsageError(f"{option} {shorten(url)}: a token goes over https only")
+    return url.rstrip("/")

@@ -1,0 +1,1 @@
+"""Host lists from the inventories of others, and hosts compared with what was inspected."""

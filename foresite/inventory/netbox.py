@@ -1,0 +1,131 @@
+"""Hosts of NetBox (4.2 to 4.7), by its REST API: read only, in pages, with a token that only its
+server gets. Sources: NetBox 4.7.3, docs/integrations/rest-api.md; dcim/api/serializers_."""
+
+import http.client
+import time
+import urllib.error
+import urllib.request
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+from foresite.command import UsageError
+from foresite.https import NoRedirect
+from foresite.inventory.records import SOURCES, Intake, Rules, at_path
+from schemas.kubernetes.bodies import Json, items
+from schemas.kubernetes.masking import shorten
+from schemas.reading.bounded import parse_json
+
+PAGE, MAX_PAGES, MAX_BYTES = 1000, 100, 16 * 1024 * 1024
+"""Objects that are asked for at once (MAX_PAGE_SIZE, NetBox's default), pages of one question, and
+bytes of one answer, at most."""
+SECONDS = 60.0
+"""Time for one answer."""
+_IDS = 100
+"""Devices whose interfaces are asked for at once: URLs have an end."""
+_OWN = SOURCES["netbox"]
+_MANAGEMENT = "address of the management interface"
+
+
+class NetBox(NamedTuple):
+    """A server, asked for lists. Raises UsageError for all that is no list."""
+
+    base: str
+    token: str
+
+    def all(self, path: str, query: Mapping[str, Sequence[object]]) -> Iterator[Json]:
+        """Every object of a list. The next page is asked of the same server, whatever it says."""
+        url, asked = f"{self.base}/api/{path}/", urlencode({**query, "limit": PAGE}, doseq=True)
+        for _ in range(MAX_PAGES):
+            answer = self._get(url, asked)
+            found = answer.get("results") if isinstance(answer, dict) else None
+            if not isinstance(found, list) or not all(
+                isinstance(each, dict) and at_path(each, "id") for each in found
+            ):
+                raise UsageError(f"{url}: the answer is no list of NetBox; is --url right?")
+            yield from found
+            if not answer.get("next"):
+                return
+            asked = urlencode(parse_qsl(urlsplit(str(answer["next"])).query))
+        raise UsageError(f"{url}: more than {MAX_PAGES} pages; narrow it down with --query")
+
+    def _get(self, url: str, asked: str) -> Any:
+        kind = "Bearer" if self.token.startswith("nbt_") else "Token"
+        headers = {"Accept": "application/json", "Authorization": f"{kind} {self.token}"}
+        request = urllib.request.Request(f"{url}?{asked}", headers=headers)  # noqa: S310 server_url
+        try:
+            opener = urllib.request.build_opener(NoRedirect)
+            with opener.open(request, timeout=SECONDS / 2) as answer:
+                return parse_json(_bytes(answer))
+        except urllib.error.HTTPError as error:
+            error.close()
+            hint = _OWN["hints"].get(str(error.code), _OWN["hints"]["0"])
+            raise UsageError(f"{url}: HTTP {error.code}; {hint}") from None
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            why = shorten(str(getattr(error, "reason", error)), 200)
+            hint = next((said for part, said in _OWN["faults"].items() if part in why), "")
+            raise UsageError(f"{url}: {why}{hint}") from None
+
+
+def _bytes(answer: http.client.HTTPResponse) -> bytes:
+    """The whole answer, unless it is too large or too slow."""
+    until, found = time.monotonic() + SECONDS, b""
+    while part := answer.read1(1 << 20):
+        found += part
+        if len(found) > MAX_BYTES:
+            raise OSError(f"more than {MAX_BYTES} bytes")
+        if time.monotonic() > until:
+            raise OSError(f"no whole answer in {SECONDS:.0f} s")
+    return found
+
+
+def read(server: NetBox, query: Mapping[str, Sequence[str]], rules: Rules) -> Intake:
+    """The devices that a query finds, as hosts. Raises UsageError where it finds none: whoever may
+    see none gets an empty list."""
+    query = {**_OWN["query"], **query}
+    devices = list(server.all("dcim/devices", query))
+    if not devices:
+        raise UsageError(
+            f"{server.base}/api/dcim/devices/?{urlencode(query, doseq=True)}: no devices; has the "
+            "site another slug (--query site=SLUG), and may the token see them?"
+        )
+    interfaces, addresses = defaultdict(list), defaultdict(list)
+    for each in _of(server, "dcim/interfaces", devices):
+        interfaces[at_path(each, "device.id")].append(each)
+    without = [each for each in devices if not at_path(each, "oob_ip.address")]
+    for each in _of(server, "ipam/ip-addresses", without):
+        addresses[at_path(each, "assigned_object_id")].append(at_path(each, "address"))
+    intake = Intake(rules)
+    for body in sorted(devices, key=lambda each: (at_path(each, "name"), each["id"])):
+        own = interfaces[str(body["id"])]
+        found = {a: _MANAGEMENT for e in own if e.get("mgmt_only") for a in addresses[str(e["id"])]}
+        macs = {f"interface:{at_path(each, 'name')}": _mac(each) for each in own}
+        whole = {**body, **macs, _MANAGEMENT: found, "boot interface": _boot(own)}
+        place = f"{server.base}/dcim/devices/{body['id']}/"
+        intake.add(place, f"netbox device {body['id']}", whole)
+    return intake
+
+
+def _of(server: NetBox, path: str, devices: list[Json]) -> Iterator[Json]:
+    """The objects of a list that belong to devices."""
+    for at in range(0, len(devices), _IDS):
+        yield from server.all(path, {"device_id": [d["id"] for d in devices[at : at + _IDS]]})
+
+
+def _boot(interfaces: list[Json]) -> dict[str, str]:
+    """The MACs of the interfaces that may boot: those with a tag, or all that can."""
+    able, tagged = {}, {}
+    for each in interfaces:
+        virtual = at_path(each, "type.value") in _OWN["boot"]["virtual"]
+        if _mac(each) and not each.get("mgmt_only") and not virtual:
+            able[_mac(each)] = f"interface {at_path(each, 'name')}"
+            if {at_path(tag, "slug") for tag in items(each, "tags")} & {*_OWN["boot"]["tags"]}:
+                tagged[_mac(each)] = able[_mac(each)]
+    return tagged or able
+
+
+def _mac(interface: Json) -> str:
+    """Its MAC; before 4.2 a field of its own."""
+    own = at_path(interface, "primary_mac_address.mac_address")
+    return own or at_path(interface, "mac_address")
