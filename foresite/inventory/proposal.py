@@ -17,6 +17,8 @@ KEYS = ("serial", "bmc", "name")
 """Columns by which a host of a source is found in the list."""
 _FIXED = ("bmc", "mac")
 """Columns that the Bare Metal Operator lets nobody change (BMO 0.13, webhooks, validateChanges)."""
+_GONE = "returned"
+"""State of a line that keeps the serial of a host that its maker has."""
 _CHANGES = ("new", "filled", "taken", "differs", "left")
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a cell starts that a spreadsheet would compute."""
@@ -47,7 +49,7 @@ class Proposal:
         self._ends = {key: at for at, row in enumerate(self._rows) for key in _racks(row)}
         self.changes: list[Change] = []
         self.problems = intake.problems
-        left = set(range(len(self._rows)))
+        left = {at for at, row in enumerate(self._rows) if row.get("state") != _GONE}
         for line, record in self._pairs(intake, left):
             if line is None:
                 self._add(record)
@@ -67,7 +69,7 @@ class Proposal:
         clashing = intake.clashing()
         index: dict[tuple[str, str], list[int]] = defaultdict(list)
         for line, row in enumerate(self._rows):
-            for column in KEYS:
+            for column in KEYS[:1] if row.get("state") == _GONE else KEYS:
                 for each in {row[column], _short(row[column])}:
                     index[column, each.casefold()].append(line)
         pairs: dict[int, list[Record]] = defaultdict(list)

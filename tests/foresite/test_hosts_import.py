@@ -17,8 +17,8 @@ import pytest
 
 from foresite.cli import main
 from foresite.inventory import netbox
-from foresite.inventory.proposal import Change, as_csv
-from foresite.inventory.records import dig
+from foresite.inventory.proposal import Change, Proposal, as_csv
+from foresite.inventory.records import Cell, Intake, Record, Rules, dig
 from tests.kit.netbox_recording import FILE, serving
 from tests.kit.repository import FLEET
 
@@ -321,6 +321,20 @@ def test_a_spreadsheet(root: Path, run: Run, tmp_path: Path) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
         bomb.writestr("xl/1.xml", bytes(1 << 28))
     assert "unpacks to more" in run(*words)[1]
+
+
+def test_a_line_of_a_returned_host_is_found_by_its_serial_alone() -> None:
+    lines = [f"{HEADER},state", f"{SAME},returned"]
+    intake = Intake(Rules())
+    for name, serial in (("a", "S1"), ("b", "EX6610C126")):
+        cells = {"name": Cell(name, "x", name), "serial": Cell(serial, "x", serial)}
+        intake.records.append(Record(name, name, {**cells, "bmc": Cell("10.26.0.11", "x", "x")}))
+    alone = intake.records.pop()
+    assert Proposal(lines, "f", intake, []).summary() == (
+        "1 new, 0 filled, 0 taken, 0 differs, 0 left"
+    )
+    intake.records = [alone]
+    assert "0 new, 0 filled, 0 taken, 1 differs" in Proposal(lines, "f", intake, []).summary()
 
 
 def test_the_diff_computes_nothing() -> None:
