@@ -2,14 +2,17 @@
 
 import copy
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from controlplane import ControlPlane
 from foresite.cli import main
 from tests.kit.repository import FLEET, all_sites
+from tools.toolchain import locate
 
 Json = dict[str, Any]
 HOSTS = all_sites()["lab-1"].hosts
@@ -29,7 +32,10 @@ def inspected(at: int) -> Json:
         "cpu": {"arch": "x86_64", "count": 64}, "ramMebibytes": 261_000,
         "storage": [ROOT_DISK, DATA_DISK],
     }  # fmt: skip
-    return {"kind": "HardwareData", "metadata": {"name": host.name}, "spec": {"hardware": hardware}}
+    return {
+        "apiVersion": "metal3.io/v1alpha1", "kind": "HardwareData",
+        "metadata": {"name": host.name, "namespace": "lab-1"}, "spec": {"hardware": hardware},
+    }  # fmt: skip
 
 
 Verify = Callable[[list[Json]], tuple[int, str]]
@@ -110,3 +116,24 @@ def test_hints_of_a_line(verify: Verify, tmp_path: Path) -> None:
         assert _fits(disk, hints), hints
     for wrong in ({"serialNumber": "S"}, {"minSizeGigabytes": 895}, {"deviceName": "/dev/sda"}):
         assert not _fits(disk, wrong), wrong
+
+
+@pytest.mark.controlplane
+def test_the_management_cluster_is_asked(
+    api: ControlPlane,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "kubectl").symlink_to(locate(["controlplane"])["kubectl"].path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setenv("KUBECONFIG", str(api.kubeconfig(["mgmt-lab"])))
+    with api.client() as client:
+        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "lab-1"}})
+        for at in (0, 1):
+            client.apply(inspected(at))
+        code = main(["--root", str(FLEET), "hosts", "verify", "lab-1"])
+        for at in (0, 1):
+            client.delete("metal3.io/v1alpha1", "HardwareData", HOSTS[at].name, "lab-1")
+    said = " ".join(capsys.readouterr().out.split())
+    assert code == 1 and "2 hosts are what their lines say, 0 are not, 1 not known" in said
