@@ -40,7 +40,7 @@ class World:
 
     client: Client
     mirror: Mirror
-    fake: FakeMetal3
+    played: FakeMetal3
 
 
 @contextlib.contextmanager
