@@ -7,17 +7,15 @@ from typing import Any
 import pytest
 
 from components.effects.vocabulary import Action, Impact
-from tests.real.live import trials
 from tests.real.live.experiment import Step
 from tests.real.live.host_report import written
 from tests.real.live.predictions import disagreements
 from tests.real.live.run import from_json, observe_metal3
 from tests.real.live.state import Edit
-from tests.real.live.trials import ROLLED, STEPS, Trial, differences
+from tests.real.live.trials import ROLLED, STEPS, TRIALS, Trial, differences
 from tests.real.live.verdict import contradictions, verdict
 
 Json = dict[str, Any]
-TRIALS = [each for some in trials.TRIALS for each in some]
 real = [pytest.mark.capi, pytest.mark.proof]
 
 
@@ -75,7 +73,7 @@ def test_the_preview_says_what_becomes_of_a_host(trial: Trial, tmp_path: Path) -
 
 
 def test_the_preview_says_that_a_machine_outlives_its_host(tmp_path: Path) -> None:
-    host = trials.TWO[2]
+    host = "two-a-03"
     found = verdict(ROLLED, ROLLED.edited(Edit(removed=(host,))), tmp_path)
     (whole,) = (each.effect for each in found.reasons if each.effect.path == ())
     assert whole.impact is Impact.REMOVE and whole.hosts == (host,)

@@ -18,7 +18,7 @@ from tests.real.live.namespace import raise_loopback
 from tests.real.live.patch import merge
 from tests.real.live.run import as_json
 from tests.real.live.state import SITE, Edit, State
-from tests.real.live.trials import ROLLED, ROUNDS, START, TRIALS, Trial, differences
+from tests.real.live.trials import ROLLED, ROUNDS, START, STEPS, Trial, differences
 from tests.real.live.watch import Mirror
 
 STUCK_SECONDS = 180.0
@@ -132,7 +132,7 @@ def _try(
                 "machine": _fate(here, host, before),
                 "refused": refused,
                 "said": any(trial.says in each for each in (refused, *here.said())),
-                "spec": _part(here.mirror.get("BareMetalHost", host, SITE) or {}, trial.spec),
+                **_part(here.mirror.get("BareMetalHost", host, SITE), {"spec": trial.spec}),
                 "seconds": max(0.0, trails.moved.get(host, 0.0) - begin),
             }
             for trial, host, before, begin, refused in begun
@@ -147,11 +147,10 @@ def _try(
 
 
 def _part(body: Any, like: Any) -> Any:
-    """The fields of ``like`` as an object has them."""
-    if not isinstance(like, dict) or not isinstance(body, dict):
+    """The fields of ``like`` as ``body`` has them."""
+    if not isinstance(like, dict):
         return body
-    body = body.get("spec", {}) if "spec" in body and "metadata" in body else body
-    return {key: _part(body.get(key), value) for key, value in like.items()}
+    return {key: _part((body or {}).get(key), value) for key, value in like.items()}
 
 
 def _networks(here: Metal3World) -> dict[str, Any]:
@@ -180,12 +179,12 @@ def main(arguments: list[str]) -> int:
         conduct.bring_up(START)
         ready, before = time.monotonic() - clock, _networks(here)
         seen = {
-            name: as_json(each) for steps in ROUNDS for name, each in conduct.round(steps).items()
+            name: as_json(each) for step in STEPS for name, each in conduct.round((step,)).items()
         }
         found: dict[str, Any] = {"rollouts": seen, "networks": [before, _networks(here)]}
         print(f"{time.monotonic() - clock:6.1f} {json.dumps(found)}", flush=True)
         rolled, now, tried = time.monotonic() - clock, ROLLED, []
-        for trials in TRIALS:
+        for trials in ROUNDS:
             now, some = _try(here, trails, trials, now, out / "repository")
             tried += some
             print(f"{time.monotonic() - clock:6.1f} {json.dumps(some)}", flush=True)

@@ -1,18 +1,20 @@
 """What is tried on single hosts on the real Metal3 (hosts.py), and the rollouts before it.
 
-Predictions are written by hand, from the rules that each ``source`` names.
+Rows are data (trials.yaml).
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import yaml
+
 from components.effects.vocabulary import Impact
-from components.making.decommission import MAY_BE_DELETED
 from controlplane import Manifest
 from tests.real.live.experiment import CHOICE, PLANNER, Experiment, done
 from tests.real.live.experiments import UBUNTU, history
 from tests.real.live.predictions import Group
-from tests.real.live.state import SITE, Edit, Row, host_name, start
+from tests.real.live.state import Edit, Row, host_name, start
 
 START = start(
     {
@@ -54,36 +56,8 @@ ROLLOUTS = (
 )
 """One after the other: the operator's test mode has one image for all hosts, so that those that are
 written and those that are wiped at one time may hold each other up without end."""
-ROUNDS = tuple(history(START, [(each,) for each in ROLLOUTS]))
-STEPS = [step for steps in ROUNDS for step in steps]
+STEPS = [step for steps in history(START, [(each,) for each in ROLLOUTS]) for step in steps]
 ROLLED = STEPS[-1].after
-
-VALIDATION = "BMO v0.13.2 internal/webhooks/metal3.io/v1alpha1/baremetalhost_validation.go"
-MACHINE = "BMO v0.13.2 internal/controller/metal3.io/host_state_machine.go"
-_INSTALLED = "available > provisioning > provisioned"
-REINSTALLED = f"provisioned > deprovisioning > {_INSTALLED}"
-_OFF = "powering off before delete > deleting > gone"
-POLICY = "policies/cluster/rules.yaml, host-deletion"
-_BMC_SAYS = "BMC address can not be changed if the BMH is not in the Registering state"
-_MAC_SAYS = "bootMACAddress can not be changed once it is set"
-_DETACHED = "baremetalhost.metal3.io/detached"
-_UNHEALTHY = "capm3.metal3.io/unhealthy"
-
-
-def _annotated(**values: str | None) -> Manifest:
-    return {"metadata": {"annotations": dict(values)}}
-
-
-_NONE = {"apiVersion": "infrastructure.cluster.x-k8s.io/v1beta2", "kind": "Metal3Machine",
-         "name": "gone"}  # fmt: skip
-_OF_NONE: Manifest = {
-    "metadata": {
-        "ownerReferences": [{**_NONE, "uid": "00000000-0000-4000-8000-000000000000"}],
-    },
-    "spec": {"consumerRef": {**_NONE, "namespace": SITE}},
-}
-"""What CAPM3 leaves on a host whose Metal3Machine is deleted in the instant in which it takes it
-(seen once); the garbage collector deletes what only such an owner has."""
 
 
 @dataclass(frozen=True)
@@ -113,70 +87,10 @@ class Trial:
     spec: Manifest = field(default_factory=dict)
 
 
-TWO = sorted(_hosts("two"))
-_OTHER_BMC = {"bmc": "10.41.0.201"}
-_OTHER_DISK = {"root_disk": "serial_number=OTHER1"}
-TRIALS = (
-    (
-        Trial("boot MAC changed", TWO[0], "provisioned", "kept", VALIDATION,
-              cells={"mac": "52:54:00:04:01:01"}, says=_MAC_SAYS),
-        Trial("BMC address changed", TWO[1], "provisioned", "kept", VALIDATION,
-              cells=_OTHER_BMC, says=_BMC_SAYS),
-        Trial("root disk changed, running", TWO[2], "provisioned", "kept", MACHINE,
-              cells=_OTHER_DISK, spec={"rootDeviceHints": {"serialNumber": "OTHER1"}}),
-        Trial("root disk changed, spare", "surge:spare", "available",
-              "none", MACHINE, cells=_OTHER_DISK),
-        Trial("`online: false`, running", TWO[3], "provisioned", "kept", CHOICE,
-              patch={"spec": {"online": False}}, spec={"online": True}),
-        Trial("host deleted, not released", TWO[3], "provisioned", "kept", POLICY,
-              deleted="BareMetalHost", released=False, says="still runs machine"),
-        Trial("spare of a Metal3Machine that is gone", "spared:spare", "available", "none",
-              POLICY, patch=_OF_NONE),
-    ),
-    (
-        Trial("detached", TWO[1], "provisioned > provisioned, detached", "kept", MACHINE,
-              patch=_annotated(**{_DETACHED: ""})),
-        Trial("the same, released", "spared:spare", f"available > {_OFF}", "none", POLICY,
-              patch=_annotated(**{MAY_BE_DELETED: "tried"})),
-        Trial("image taken away by hand", TWO[0], REINSTALLED, "kept", f"{MACHINE}; {CHOICE}",
-              patch={"spec": {"image": None}}),
-    ),
-    (
-        Trial("BMC address changed while detached", TWO[1], "provisioned, detached", "kept",
-              VALIDATION, cells=_OTHER_BMC,
-              spec={"bmc": {"address": "redfish-virtualmedia://10.41.0.201/redfish/v1/Systems/1"}}),
-        Trial("spare marked unhealthy", "surge:spare", "available", "none", CHOICE,
-              patch=_annotated(**{_UNHEALTHY: ""})),
-    ),
-    (
-        Trial("attached again", TWO[1], "provisioned, detached > provisioned", "kept", MACHINE,
-              patch=_annotated(**{_DETACHED: None})),
-        Trial("Machine deleted, the spare is unhealthy", "surge:running", REINSTALLED, "new",
-              CHOICE, deleted="Machine"),
-        Trial("another host detached", TWO[3], "provisioned > provisioned, detached", "kept",
-              MACHINE, patch=_annotated(**{_DETACHED: ""})),
-    ),
-    (
-        Trial("host deleted", TWO[2],
-              f"provisioned > deprovisioning > {_OFF}",
-              "left", f"{MACHINE}; {CHOICE}", deleted="BareMetalHost"),
-        Trial("spare deleted", "surge:spare",
-              f"available > {_OFF}", "none", MACHINE,
-              deleted="BareMetalHost"),
-        Trial("host deleted while detached", TWO[3], "provisioned, detached > deleting > gone",
-              "left", MACHINE, deleted="BareMetalHost"),
-    ),
-    (
-        Trial("Machine without its host deleted", TWO[2], "gone", "gone", CHOICE,
-              deleted="Machine", says="no available host found"),
-    ),
-    (
-        Trial("line added again", TWO[2],
-              f"gone > registering > inspecting > preparing > {_INSTALLED}",
-              "new", MACHINE, again=True),
-    ),
-)  # fmt: skip
-"""Trials of one round go on side by side; rounds follow each other."""
+_TABLE = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text(encoding="utf-8"))
+SOURCES: dict[str, str] = _TABLE["sources"]
+ROUNDS = tuple(tuple(Trial(**each) for each in some) for some in _TABLE["rounds"])
+TRIALS = [trial for some in ROUNDS for trial in some]
 
 
 def differences(trial: Trial, seen: dict[str, Any]) -> dict[str, Any]:
