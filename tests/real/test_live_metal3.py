@@ -9,10 +9,8 @@ import yaml
 
 from tests.kit.host_network import Judge, judge, meta_data, network_data, of_secret
 from tests.kit.host_network_site import NAME, copy_site
-from tests.real.live import fake_metal3, metal3_world
-from tests.real.live.namespace import why_not
-from tests.real.live.run import observe
-from tools.toolchain import ToolchainError
+from tests.real.live import fake_metal3
+from tests.real.live.run import observe_metal3
 
 __all__ = ["judge"]
 pytestmark = [pytest.mark.capi, pytest.mark.proof]
@@ -50,14 +48,8 @@ ADDRESSES = {
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Json:
     """The objects at the end of one run, by kind and name; skipped where it cannot be made."""
-    if reason := why_not():
-        pytest.skip(reason)
-    try:
-        metal3_world.require()
-    except ToolchainError as error:
-        pytest.skip(str(error))
     root = copy_site(tmp_path_factory.mktemp("repository"))
-    found: Json = observe("tests.real.live.metal3", str(root), NAME)
+    found: Json = observe_metal3("tests.real.live.metal3", str(root), NAME)
     lists = {key: each for key, each in found.items() if key[0].isupper()}
     named = {
         kind: {body["metadata"]["name"]: body for body in bodies} for kind, bodies in lists.items()

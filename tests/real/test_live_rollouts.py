@@ -25,6 +25,7 @@ from tests.real.live.predictions import (
 )
 from tests.real.live.report import PAGE, names
 from tests.real.live.run import GROUPS, from_json, observe
+from tests.real.live.state import start
 from tests.real.live.verdict import contradictions, verdict
 from tools.toolchain import ToolchainError, locate
 from tools.toolchain.parts import in_groups
@@ -91,7 +92,7 @@ def test_labels_and_taints_reach_running_nodes_and_no_machine_is_replaced(tmp_pa
         assert sorted(map(str, seen["nodes"].values())) == sorted(
             map(str, [["c", []]] * 3 + [[label, taints]] * 8)
         )
-    now = in_place.small()
+    now = start(in_place.POOLS)
     after = now.edited(in_place.EXPERIMENTS[0].edit)
     assert list(contradictions(verdict(now, after, tmp_path), from_json(came["seen"]))) == []
 

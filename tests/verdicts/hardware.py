@@ -7,7 +7,7 @@ from tests.verdicts.row import CONTROL, KCP_ROLLS, Expected, Row
 _BMO = "Bare Metal Operator 0.13.2"
 _HINTS = (
     f"{_BMO}, internal/controller/metal3.io/baremetalhost_controller.go, updateRootDeviceHints: "
-    "read when a host is prepared, so it waits for the next re-image"
+    "kept in the status, and read when an image is written: it waits for the next re-image"
 )
 _BOOT_MODE = (
     f"{_BMO}, internal/controller/metal3.io/host_state_machine.go, updateBootModeStatus: taken "

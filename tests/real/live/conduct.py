@@ -14,6 +14,8 @@ from controlplane import ApiError, Manifest
 from schemas.facts.site import Site
 from tests.real.live.experiment import Experiment, Step
 from tests.real.live.fake_metal3 import HOST_ANNOTATION
+from tests.real.live.metal3_world import Metal3World, credentials
+from tests.real.live.nodes import create
 from tests.real.live.patch import merge
 from tests.real.live.predictions import Observation, Outcome
 from tests.real.live.recorder import CONTROL, Recorder, Window
@@ -36,8 +38,10 @@ _DELETE_FIRST = {"cluster.x-k8s.io/delete-machine": "yes"}
 class Conduct:
     """Makes the experiments in one world, one round after the other."""
 
-    def __init__(self, here: World, directory: Path) -> None:
-        self._here, self._directory = here, directory
+    def __init__(
+        self, here: World | Metal3World, directory: Path, stuck: float = STUCK_SECONDS
+    ) -> None:
+        self._here, self._directory, self._stuck = here, directory, stuck
         self._applied: dict[tuple[str, ...], Made] = {}
         self._held: set[tuple[str, ...]] = set()
         self.recorder = Recorder(here.mirror)
@@ -72,7 +76,7 @@ class Conduct:
             windows[step.experiment.name] = window, self._change(step)
         seen: dict[str, Observation] = {}
         while len(seen) < len(windows):
-            self._look_after_the_fake()
+            self._look_after_the_played()
             for name, (window, refusals) in windows.items():
                 if name not in seen and (outcome := self._outcome(window)) is not None:
                     seen[name] = self._observation(window, outcome, refusals)
@@ -112,6 +116,8 @@ class Conduct:
         for one in made:
             if self._applied.get(one.key) == one or one.key in self._held:
                 continue
+            if one.kind == "BareMetalHost":
+                create(self._here.client, credentials(one.body))
             try:
                 self._here.client.apply(adapted(one))
                 self._applied[one.key] = one
@@ -137,7 +143,7 @@ class Conduct:
         if all(settled(self._here.mirror, group) for group in window.groups):
             over = still >= QUIET_SECONDS and now - window.opened >= LEAST_SECONDS
             return Outcome.DONE if over else None
-        if still >= STUCK_SECONDS or now - window.opened >= LIMIT_SECONDS:
+        if still >= self._stuck or now - window.opened >= LIMIT_SECONDS:
             return Outcome.STUCK
         return None
 
@@ -195,14 +201,14 @@ class Conduct:
     def _wait(self, what: str, done: Callable[[], bool]) -> None:
         deadline = time.monotonic() + LIMIT_SECONDS
         while not done():
-            self._look_after_the_fake()
+            self._look_after_the_played()
             if time.monotonic() > deadline:
                 raise TimeoutError(f"waiting for {what}: {list(said(self._here.mirror, (what,)))}")
             time.sleep(_TICK_SECONDS)
 
-    def _look_after_the_fake(self) -> None:
-        if self._here.fake.fault is not None:
-            raise RuntimeError("the fake has ended") from self._here.fake.fault
+    def _look_after_the_played(self) -> None:
+        if self._here.played.fault is not None:
+            raise RuntimeError("what is played has ended") from self._here.played.fault
 
 
 def groups_of(site: Site) -> Iterator[str]:

@@ -3,7 +3,7 @@
 Predictions are written by hand here, from the rules that each experiment's ``source`` names.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from components.effects.vocabulary import Impact
 from tests.real.live import figures
@@ -25,7 +25,7 @@ from tests.real.live.experiment import (
 )
 from tests.real.live.predictions import Group, Hosts, Outcome, Prediction
 from tests.real.live.recorder import CONTROL
-from tests.real.live.state import Edit, boot, host_name, start
+from tests.real.live.state import Edit, State, boot, host_name, start
 from tests.real.live.trouble import MARKED, REFUSED_AND_STUCK, WAYS_OUT
 
 MANUAL_9 = host_name("manual", 9)
@@ -207,10 +207,12 @@ ROUNDS = (
 """Experiments of one round go on side by side, in groups of their own; rounds follow each other."""
 
 
-def history() -> Iterator[tuple[Step, ...]]:
+def history(
+    now: State | None = None, rounds: Iterable[tuple[Experiment, ...]] = ROUNDS
+) -> Iterator[tuple[Step, ...]]:
     """The rounds, each as steps of one history of the files."""
-    now = start()
-    for experiments in ROUNDS:
+    now = now or start()
+    for experiments in rounds:
         steps = []
         for each in experiments:
             tried = now.edited(each.edit)

@@ -14,10 +14,10 @@ from tests.real.live.experiment import TEMPLATE, Experiment, Step, still
 from tests.real.live.namespace import raise_loopback
 from tests.real.live.recorder import _available
 from tests.real.live.run import GROUPS, as_json
-from tests.real.live.state import Edit, State, start
+from tests.real.live.state import Edit, start
 from tools.toolchain import locate
 
-POOLS = ("control", "one")
+POOLS = {"control": {"a": 3}, "one": {"a": 8}}
 TAINT = {"key": "example.com/a", "value": "x", "effect": "NoSchedule"}
 EXPERIMENTS = (
     Experiment(
@@ -34,14 +34,6 @@ EXPERIMENTS = (
         still(one=8), TEMPLATE, in_place=8,
     ),
 )  # fmt: skip
-
-
-def small() -> State:
-    """The site of the other experiments with two of its pools."""
-    whole = start()
-    pools = [each for each in whole.site["pools"] if each["name"] in POOLS]
-    hosts = tuple(each for each in whole.hosts if each["pool"] in POOLS)
-    return State({**whole.site, "pools": pools}, hosts)
 
 
 def nodes(here: world.World) -> dict[str, list[Any]]:
@@ -64,7 +56,7 @@ def _machines(here: world.World, count: int) -> list[Any]:
 def main(arguments: list[str]) -> int:
     """Make both changes and write ``result.json``."""
     raise_loopback()
-    out, now = Path(arguments[0]), small()
+    out, now = Path(arguments[0]), start(POOLS)
     seen: list[Any] = []
     with world.running(locate(GROUPS), out, in_place=True) as here:
         conduct = Conduct(here, out)

@@ -44,6 +44,7 @@ class Manager:
 
     def __init__(self, tool: Tool, number: int, kept: Path) -> None:
         self.tool, self.kept = tool, kept
+        self.manifests = tool.path.parent / "manifests.yaml"
         self.webhooks, self.health, self._metrics = (
             _FIRST_PORT + 10 * kind + number for kind in range(3)
         )
@@ -88,7 +89,7 @@ class Manager:
 
     def webhook_configurations(self, authority: str) -> list[Manifest]:
         """Its webhooks as they are released, called at an address in place of a Service."""
-        text = (self.tool.path.parent / "manifests.yaml").read_text(encoding="utf-8")
+        text = self.manifests.read_text(encoding="utf-8")
         found = [body for body in yaml.safe_load_all(text) if body]
         for body in found:
             # All releases use one name.
@@ -105,6 +106,7 @@ class Operator(Manager):
 
     def __init__(self, tool: Tool, number: int, kept: Path) -> None:
         super().__init__(tool, number, kept)
+        self.manifests = Path(__file__).with_name("baremetal-operator.yaml")
         self._mark = f"-health-addr=127.0.0.1:{self.health}"
         self.daemon = Daemon(tool.name, kept, self._mark)
 
@@ -118,28 +120,6 @@ class Operator(Manager):
         own = ("-test-mode", f"-kubeconfig={kubeconfig}", self._mark, *ports, "-namespace=")
         limits = ("-kube-api-qps=1000", "-kube-api-burst=2000")
         self.daemon.start(["env", f"TMPDIR={self.kept}", self.tool.path, *own, *limits, *further])
-
-    def webhook_configurations(self, authority: str) -> list[Manifest]:
-        """Its webhook for hosts, as its release has it (config/base/webhook/manifests.yaml)."""
-        url = f"https://127.0.0.1:{self.webhooks}/validate-metal3-io-v1alpha1-baremetalhost"
-        rule = {"apiGroups": ["metal3.io"], "apiVersions": ["v1alpha1"],
-                "operations": ["CREATE", "UPDATE"], "resources": ["baremetalhosts"]}  # fmt: skip
-        webhook = {
-            "name": "baremetalhost.metal3.io",
-            "clientConfig": {"url": url, "caBundle": authority},
-            "rules": [rule],
-            "failurePolicy": "Fail",
-            "sideEffects": "None",
-            "admissionReviewVersions": ["v1"],
-        }
-        return [
-            {
-                "apiVersion": "admissionregistration.k8s.io/v1",
-                "kind": "ValidatingWebhookConfiguration",
-                "metadata": {"name": self.tool.name},
-                "webhooks": [webhook],
-            }
-        ]
 
 
 @contextlib.contextmanager

@@ -1,8 +1,9 @@
 """A management cluster with the real Metal3, and hosts that boot what is written to them.
 
-Real are the API server, the managers of Cluster API, CAPM3, IPAM and the Bare Metal Operator, all
-with their webhooks. The operator is in its test mode: no Ironic is asked, its hosts have neither
-BMC nor disk, and one record (image, power) serves all of them. Played are the kubelets alone.
+Real are the API server, Kubernetes' garbage collector, the managers of Cluster API, CAPM3, IPAM and
+the Bare Metal Operator, with their webhooks. The operator is in its test mode: no Ironic is asked,
+its hosts have neither BMC nor disk, and one record (image, power) serves all of them. Played are
+the kubelets alone.
 """
 
 import contextlib
@@ -14,16 +15,19 @@ from pathlib import Path
 
 from components.making.manifest import Manifest as Made
 from controlplane import ApiError, Client, Manifest
+from controlplane.daemon import Daemon
 from tests.real.live import managers, nodes, world
 from tests.real.live.fake_metal3 import HOST_ANNOTATION
 from tests.real.live.patch import merge
 from tests.real.live.recorder import CONTROL
 from tests.real.live.settled import said, settled
 from tests.real.live.watch import Mirror
-from tools.toolchain import ensure, locate
+from tools.toolchain import Tool, ensure, locate
 from tools.toolchain.installed import find
 
-GROUPS = ("controlplane", "cluster-api", "metal3")
+GROUPS = ("controlplane", "cluster-api", "metal3", "scheduling")
+"""``scheduling`` has the controller manager of Kubernetes, of which the garbage collector runs."""
+COLLECTOR = "kube-controller-manager"
 QUIET_SECONDS = 4.0
 """Settled machines must stay so for so long."""
 LIMIT_SECONDS = 600.0
@@ -45,6 +49,8 @@ class Kubelets:
     def __init__(self, client: Client, mirror: Mirror) -> None:
         self._client, self._mirror = client, mirror
         self._booted: dict[str, tuple[str, str]] = {}
+        self._detached: set[str] = set()
+        """Hosts that run on when their objects are deleted."""
         self._end = threading.Event()
         self._thread = threading.Thread(target=self._run, name="kubelets", daemon=True)
         self.fault: Exception | None = None
@@ -74,10 +80,12 @@ class Kubelets:
                 continue
             uid, now = host["metadata"]["uid"], machine["metadata"]["uid"]
             running.add(uid)
+            detached = host["status"].get("operationalStatus") == "detached"
+            (self._detached.add if detached else self._detached.discard)(uid)
             if self._booted.get(uid, ("", ""))[1] != now:
                 nodes.join(self._client, machine, "", host)
                 self._booted[uid] = host["metadata"]["name"], now
-        for uid in self._booted.keys() - running:
+        for uid in self._booted.keys() - running - self._detached:
             self._silence(self._booted.pop(uid)[0])
 
     def _silence(self, name: str) -> None:
@@ -101,7 +109,7 @@ class Metal3World:
     directory: Path
     client: Client
     mirror: Mirror
-    kubelets: Kubelets
+    played: Kubelets
 
     def bring_up(self, made: list[Made], seconds: float = LIMIT_SECONDS) -> None:
         """Make a site whose first object is its namespace; return when its machines are there."""
@@ -123,13 +131,12 @@ class Metal3World:
         """
         refused: dict[str, str] = {}
         for one in made:
+            if one.kind == "BareMetalHost":
+                nodes.create(self.client, credentials(one.body))
             try:
-                body = self.client.apply(world.adapted(one))
+                self.client.apply(world.adapted(one))
             except ApiError as error:
                 refused[one.name] = error.message
-                continue
-            if one.kind == "BareMetalHost":
-                nodes.create(self.client, credentials(body))
         return refused
 
     def wait(
@@ -141,8 +148,8 @@ class Metal3World:
         """
         begin = since = time.monotonic()
         while True:
-            if self.kubelets.fault is not None:
-                raise RuntimeError("the kubelets have ended") from self.kubelets.fault
+            if self.played.fault is not None:
+                raise RuntimeError("the kubelets have ended") from self.played.fault
             now = time.monotonic()
             if not done():
                 since = now + _TICK_SECONDS
@@ -202,6 +209,7 @@ def running(site: str, directory: Path) -> Iterator[Metal3World]:
     tools = locate(GROUPS)
     with (
         world.managed(tools, directory) as (plane, client, mirror),
+        _garbage_collected(tools[COLLECTOR], directory, plane.kubeconfig()),
         plane.client() as its_own,
     ):
         kubelets = Kubelets(its_own, mirror)
@@ -210,6 +218,22 @@ def running(site: str, directory: Path) -> Iterator[Metal3World]:
             yield Metal3World(site, directory, client, mirror, kubelets)
         finally:
             kubelets.stop()
+
+
+@contextlib.contextmanager
+def _garbage_collected(tool: Tool, directory: Path, kubeconfig: Path) -> Iterator[None]:
+    """Objects whose owners are gone go too, hosts among them: a Metal3Machine owns its host."""
+    mark = f"--cert-dir={directory / 'collector'}"
+    daemon = Daemon(tool.name, directory, mark)
+    flags = ("--controllers=garbage-collector-controller", "--leader-elect=false")
+    ports = ("--bind-address=127.0.0.1", "--secure-port=9460", "--authentication-skip-lookup")
+    daemon.start([tool.path, mark, f"--kubeconfig={kubeconfig}", *flags, *ports])
+    try:
+        yield
+        if daemon.pid() is None:
+            raise RuntimeError(f"{tool.name} has ended:\n{daemon.tail()}")
+    finally:
+        daemon.stop()
 
 
 def machine_of(mirror: Mirror, host: Manifest) -> Manifest | None:

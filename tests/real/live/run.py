@@ -13,14 +13,17 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.kit.repository import ROOT
 from tests.real.live import world
 from tests.real.live.conduct import Conduct
 from tests.real.live.experiments import history
-from tests.real.live.namespace import inside, raise_loopback
+from tests.real.live.metal3_world import require
+from tests.real.live.namespace import inside, raise_loopback, why_not
 from tests.real.live.predictions import Group, Observation, Outcome
 from tests.real.live.state import start
-from tools.toolchain import locate
+from tools.toolchain import ToolchainError, locate
 
 GROUPS = ("controlplane", "cluster-api")
 _LIMIT_SECONDS = 2400
@@ -80,6 +83,18 @@ def observe(module: str = "tests.real.live.run", *arguments: str) -> Any:
         if done.returncode != 0:
             raise RuntimeError((done.stdout + done.stderr)[-6000:])
         return json.loads((Path(folder) / "result.json").read_text())
+
+
+def observe_metal3(module: str, *arguments: str) -> Any:
+    """``observe`` for a module that runs a world of the real Metal3 (metal3_world.py); the test is
+    skipped, with the reason, where there can be none."""
+    if reason := why_not():
+        pytest.skip(reason)
+    try:
+        require()
+    except ToolchainError as error:
+        pytest.skip(str(error))
+    return observe(module, *arguments)
 
 
 def as_json(seen: Observation) -> dict[str, Any]:

@@ -93,7 +93,8 @@ class State:
         text = yaml.safe_dump(dict(self.site), sort_keys=False)
         (sites / f"{SITE}.yaml").write_text(text, encoding="utf-8")
         with (sites / f"{SITE}.hosts.csv").open("w", encoding="utf-8", newline="") as file:
-            table = csv.DictWriter(file, COLUMNS, lineterminator="\n")
+            columns = dict.fromkeys((*COLUMNS, *(column for row in self.hosts for column in row)))
+            table = csv.DictWriter(file, [*columns], restval="", lineterminator="\n")
             table.writeheader()
             table.writerows(self.hosts)
 
@@ -154,14 +155,15 @@ out at a time, zones kept apart, replacement by hand, a new machine before an ol
 name, zones apart from now on or no longer, spares and hosts that come, hosts that move."""
 
 
-def start() -> State:
-    """The state that every run begins with."""
+def start(counts: Mapping[str, Mapping[str, int]] = POOLS) -> State:
+    """The state that a run begins with; ``counts`` are the hosts of its pools, by zone."""
     hosts: list[Row] = []
-    for pool, zones in POOLS.items():
+    for pool, zones in counts.items():
         for zone, count in zones.items():
             names = [host_name(pool, number, zone) for number in range(1, count + 1)]
             hosts += [_row(name, pool, zone, len(hosts) + n) for n, name in enumerate(names)]
-    return State(_SITE, tuple(hosts))
+    pools = [each for each in _SITE["pools"] if each["name"] in counts]
+    return State({**_SITE, "pools": pools}, tuple(hosts))
 
 
 def host_name(pool: str, number: int, zone: str = "a") -> str:
@@ -193,7 +195,7 @@ def boot(server: str = "10.40.0.3") -> dict[str, Any]:
 
 
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA"
-_SITE = {
+_SITE: dict[str, Any] = {
     "site": SITE,
     "region": "jp-east",
     "release": "2026.11",

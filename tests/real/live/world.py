@@ -40,7 +40,7 @@ class World:
 
     client: Client
     mirror: Mirror
-    fake: FakeMetal3
+    played: FakeMetal3
 
 
 @contextlib.contextmanager
@@ -119,16 +119,9 @@ def prepare(client: Client, site: str, directory: Path) -> None:
         create(client, secret)
 
 
-ADAPTATIONS = {
-    "KubeadmControlPlane: `etcd.external`": (
-        "a stacked etcd is reached through a pod on the host, and the hosts are played"
-    )
-}
-"""Every change of a site's objects before they are applied, with its reason."""
-
-
 def adapted(made: Made) -> Manifest:
-    """An object as it is applied here: as Foresite makes it, but for ``ADAPTATIONS``."""
+    """An object as it is applied here: as Foresite makes it, but for the control plane's etcd. A
+    stacked one is reached through a pod on the host, and the hosts are played."""
     body = copy.deepcopy(made.body)
     if made.kind == "KubeadmControlPlane":
         folder = "/etc/kubernetes/pki"
