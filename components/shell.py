@@ -143,6 +143,8 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
             protect=manifest.protect,
             retain_on_delete=manifest.keep or None,
             ignore_changes=list(manifest.ignore) or None,
+            replace_on_changes=list(manifest.anew) or None,
+            delete_before_replace=True if manifest.anew else None,
             aliases=[pulumi.Alias(name=manifest.name)] if renamed.moved else None,
         )
         name = renamed.prefix + manifest.name

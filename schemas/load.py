@@ -200,8 +200,9 @@ def _site(
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
     texts = dict(site_texts(root / "sites", file, findings))
-    site = Site(file, tuple(files.hosts.hosts), release, hardware, texts, models)
-    if not files.hosts.countable(file):
+    listed = files.hosts
+    site = Site(file, tuple(listed.hosts), release, hardware, texts, models, listed.returned)
+    if not listed.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())
     return site

@@ -17,12 +17,14 @@ from components.making.manifest import Json
 
 class Host(NamedTuple):
     """A host that may run a machine of ``pool``. ``labels`` are those of its node that others of
-    the pool may lack; its name is the value of ``kubernetes.io/hostname``."""
+    the pool may lack; its name is the value of ``kubernetes.io/hostname``. ``state`` is ``out`` for
+    one that may run none, ``spare`` for one that is to be free."""
 
     name: str
     pool: str
     zone: str
     labels: tuple[tuple[str, str], ...] = ()
+    state: str = ""
 
 
 class Pace(NamedTuple):
@@ -91,6 +93,11 @@ class Fleet:
         return tuple(host.name for host in self.hosts)
 
     @cached_property
+    def out(self) -> frozenset[str]:
+        """The names of the hosts that are out."""
+        return frozenset(host.name for host in self.hosts if host.state == "out")
+
+    @cached_property
     def pools(self) -> Mapping[str, tuple[Group, ...]]:
         """The groups of each pool."""
         found: dict[str, tuple[Group, ...]] = {}
@@ -107,6 +114,7 @@ class Fleet:
         """The hosts of a pool (in one zone), in the order of all hosts."""
         groups = self.pools.get(pool, ())
         hosts = groups[0].hosts if len(groups) == 1 else self.hosts
+        hosts = tuple(host for host in hosts if host.state != "out")
         return tuple(host for host in hosts if host.pool == pool and zone in ("", host.zone))
 
     def replicas(self, pool: str, zone: str = "") -> int:

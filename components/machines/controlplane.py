@@ -32,7 +32,7 @@ def control_plane(site: Site) -> list[Manifest]:
         replicas=site.replicas(pool),
         version=site.version(pool),
         renew_days=site.file.cluster.renew_certificates_days,
-        surge=1 if pool.spares else 0,
+        surge=1 if site.free(pool) else 0,
         labels=machine_labels(site, pool),
         template=template.body["metadata"]["name"],
         deletion=deletion(pool),

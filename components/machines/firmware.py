@@ -11,7 +11,8 @@ def firmware(site: Site) -> Iterator[Manifest]:
     """The objects of each host whose profile says what firmware it has."""
     made = {pool.name: site.profile(pool).firmware for pool in site.file.pools}
     for host in site.hosts:
-        if given := made[host.pool]:
+        # The operator deletes these with their BareMetalHost, which is made anew.
+        if (given := made[host.pool]) and not host.out:
             values = {
                 "settings": given.settings,
                 "updates": [each.model_dump() for each in given.updates],

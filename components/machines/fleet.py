@@ -14,6 +14,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role, VirtualIp
+from schemas.reading.host_list import OUT, SPARE
 from schemas.reading.host_list import Host as Listed
 
 _KNOWN = frozenset(
@@ -30,6 +31,7 @@ _KNOWN = frozenset(
     }
 )
 """Labels whose presence follows from Git on every site; labels of pools come to them."""
+_IDLE = (SPARE, OUT)
 _OF_GROUPS = ("MachineDeployment", "Metal3MachineTemplate")
 _OF_POOLS = (
     "MachineHealthCheck",
@@ -45,7 +47,8 @@ def from_site(site: Site) -> Fleet:
     pools, hosts = site.file.pools, _hosts(site.hosts)
     mine: dict[str, list[Host]] = {pool.name: [] for pool in pools}
     for host in hosts:
-        mine[host.pool].append(host)
+        if host.state != OUT:
+            mine[host.pool].append(host)
     groups = tuple(group for pool in pools for group in _groups(site, pool, mine[pool.name]))
     return Fleet(
         hosts=hosts,
@@ -72,7 +75,8 @@ def _hosts(listed: tuple[Listed, ...]) -> tuple[Host, ...]:
         for zone, rack in {(host.zone, host.rack) for host in listed}
     }
     return tuple(
-        Host(host.name, host.pool, host.zone, places[host.zone, host.rack]) for host in listed
+        Host(h.name, h.pool, h.zone, places[h.zone, h.rack], h.state if h.state in _IDLE else "")
+        for h in listed
     )
 
 

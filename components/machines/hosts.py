@@ -13,7 +13,7 @@ from components.making.manifest import Json, Manifest, annotate, labels, prune
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
-from schemas.reading.host_list import Host
+from schemas.reading.host_list import OUT, SPARE, Host
 
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at
@@ -57,7 +57,8 @@ def _raid(profile: HardwareProfile) -> str | None:
 
 
 def hosts(site: Site) -> list[Manifest]:
-    """A BareMetalHost for each line of the host list; protected, as deleting one wipes it."""
+    """A BareMetalHost for each line of the host list; protected, as deleting one wipes it, unless
+    the host is out."""
     hardware = {
         pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
         for pool in site.file.pools
@@ -82,7 +83,10 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         **(json.loads(hardware.raid) if hardware.raid else {}),
     }
     body = {**_identity(namespace, host), "spec": spec}
-    return Manifest(f"BareMetalHost/{host.name}", body, protect=True, ignore=PROVIDER_FIELDS)
+    # A board may be another one when it comes back, and no webhook lets a boot MAC change.
+    anew = () if host.out else (f'metadata.annotations["{names.UNHEALTHY_ANNOTATION}"]',)
+    name = f"BareMetalHost/{host.name}"
+    return Manifest(name, body, protect=not host.out, ignore=PROVIDER_FIELDS, anew=anew)
 
 
 @functools.lru_cache(maxsize=RECENT)
@@ -97,11 +101,13 @@ def _identity(namespace: str, host: Host) -> Json:
             names.RACK_LABEL: host.rack,
             names.ZONE_LABEL: host.zone,
             names.FAILURE_DOMAIN_LABEL: host.zone,
+            **({names.STATE_LABEL: host.state} if host.state in (SPARE, OUT) else {}),
         },
         "annotations": {
             names.BOOT_MAC_ANNOTATION: host.mac,
             names.SERIAL_ANNOTATION: host.serial,
-            **_guards(),
+            **_guards(protect=not host.out),
+            **({names.UNHEALTHY_ANNOTATION: names.UNHEALTHY} if host.out else {}),
             **{names.MAC_ANNOTATION + key[4:]: mac for key, mac in host.more if key[:4] == "mac_"},
         },
     }
@@ -109,9 +115,9 @@ def _identity(namespace: str, host: Host) -> Json:
 
 
 @functools.cache
-def _guards() -> dict[str, str]:
+def _guards(*, protect: bool) -> dict[str, str]:
     """Annotations that ``annotated`` adds to each host."""
-    (blank,) = annotate([Manifest("", {"metadata": {}}, protect=True)])
+    (blank,) = annotate([Manifest("", {"metadata": {}}, protect=protect)])
     found: dict[str, str] = blank.body["metadata"]["annotations"]
     return found
 

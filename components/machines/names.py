@@ -26,6 +26,13 @@ RACK_LABEL = "foresite.dev/rack"
 BOOT_MAC_ANNOTATION = "foresite.dev/boot-mac"
 MAC_ANNOTATION = "foresite.dev/mac-"
 """And the name of a NIC that does not boot."""
+STATE_LABEL = "foresite.dev/state"
+"""On BareMetalHosts that are out or spare."""
+UNHEALTHY_ANNOTATION = "capm3.metal3.io/unhealthy"
+UNHEALTHY = "capm3/UnhealthyNode"
+"""The Metal3 provider chooses no host with the annotation, whatever its value. The value is the
+provider's own, which it writes after a repair that failed: with another one of ours the two would
+conflict under server-side apply (CAPM3 v1.13.2, baremetal/metal3remediation_manager.go)."""
 SERIAL_ANNOTATION = "foresite.dev/serial"
 
 

@@ -240,7 +240,9 @@ def _machines_out(
         change = site.changes.get(group.owner)
         held = hold(site, change) if change and change.group_kind == kinds.DEPLOYMENT else None
         if change and group.owner not in found and not (held and held.refused):
-            found[group.owner] = max(0, group.replicas - now.get(group.owner, 0))
+            hosts_out = sum(host.name in site.side.fleet.out for host in group.hosts)
+            fewer = group.replicas - now.get(group.owner, 0)
+            found[group.owner] = max(0, fewer - hosts_out)  # the hosts themselves count
     return found
 
 

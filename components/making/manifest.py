@@ -68,6 +68,7 @@ class Manifest(NamedTuple):
     ``keep``: it stays in the cluster when it is replaced or no longer made, because controllers
     may still refer to it. ``ignore``: fields that a controller owns once the object exists.
     ``not_in_name``: what the name of a KubeadmConfigTemplate does not follow (``name_content``).
+    ``anew``: fields for whose change the object is deleted and made again.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Manifest(NamedTuple):
     keep: bool = False
     ignore: tuple[str, ...] = ()
     not_in_name: tuple[str, ...] = ()
+    anew: tuple[str, ...] = ()
 
     @property
     def kind(self) -> str:

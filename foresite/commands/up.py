@@ -13,6 +13,7 @@ from pathlib import Path
 from components.making.manifest import Manifest
 from foresite.command import FAILED, FOUND, OK, UsageError, repository, say, show
 from foresite.commands.check import all_problems, show_problems
+from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
 from foresite.delivery.stack.engine import Engine, complaint, lock_site
 from foresite.delivery.stack.engines import engine_for
@@ -118,7 +119,11 @@ def apply(
         say(line)
     found.guard(allow)
     found.forget_lost(engine)
-    return register(engine, found.site, message, refresh=refresh)
+    leaving.mark(engine, found.site)
+    outcome = register(engine, found.site, message, refresh=refresh)
+    if outcome is not None:
+        leaving.delete(engine, found.site)
+    return outcome
 
 
 def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Outcome) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from components.machines.names import POOL_LABEL, STATE_LABEL, ZONE_LABEL
 from components.making.manifest import Json, Manifest, Target
 from foresite.command import UsageError, few
 from foresite.delivery.servers.inventory import Look
@@ -14,6 +15,7 @@ from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import SMALL, Stated
 from preview.gates import GROW, REMOVE
 from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
+from schemas.reading.host_list import OUT
 
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
@@ -39,11 +41,12 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
         for key, each in state.items()
         if not each.keep and (key not in wanted or not _stays(each, wanted[key]))
     ]
-    machines = sum(
-        max(0, _replicas(each.body) - (_replicas(wanted[key].body) if key in wanted else 0))
-        for key, each in state.items()
-        if each.kind == "MachineDeployment"
-    )
+    out = Counter(place for key in state.keys() & wanted for place in _goes_out(state, wanted, key))
+    machines = 0
+    for key, each in state.items():
+        if each.kind == "MachineDeployment":
+            after = _replicas(wanted[key].body) if key in wanted else 0
+            machines += max(0, _replicas(each.body) - after - out[key[1].partition("/")[2]])
     longer = [
         each.title
         for key, each in state.items()
@@ -52,6 +55,16 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
         and long > TIMES_SIZE * size(Manifest("", each.body))
     ]
     return Change(gone, machines, sum(_more(state, wanted)), longer)
+
+
+def _goes_out(
+    state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest], key: Key
+) -> tuple[str, ...]:
+    """The pool, and the pool and zone, of a host that goes out: its Machine is not lost."""
+    was, now = (one[key].body["metadata"].get("labels") or {} for one in (state, wanted))
+    if was.get(STATE_LABEL) == OUT or now.get(STATE_LABEL) != OUT:
+        return ()
+    return now[POOL_LABEL], f"{now[POOL_LABEL]}/{now[ZONE_LABEL]}"
 
 
 def _stays(before: Stated, after: Manifest) -> bool:
@@ -128,7 +141,7 @@ def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
     hosts = max(kinds.pop("BareMetalHost", 0), found.machines)
     kinds.pop("MachineDeployment", None)
     counts = {"hosts": hosts, **dict(sorted(kinds.items()))}
-    rest = [each for each in found.gone if not each.holds_data]
+    rest = [e for e in found.gone if not e.holds_data and e.kind != "BareMetalHost"]  # were out
     if len(rest) > SMALL:
         counts["other objects"] = len(rest)
     if lost:

@@ -11,6 +11,7 @@ from schemas.kubernetes.bodies import mapping
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"
 COMPONENT = "foresite.dev/component"
+STATE = "foresite.dev/state"
 LABELS = (MANAGED_BY, SITE, COMPONENT)
 ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
 FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
@@ -70,7 +71,9 @@ def _protected_from_pruning(objects: Sequence[Object]) -> Iterator[tuple[Object,
     if not any(qualified_kind(each) == CLUSTER for each in objects):
         return
     for each in objects:
-        if qualified_kind(each) not in PROTECTED:
+        # A host that is out has nothing to lose, once the management cluster lets it go.
+        is_out = mapping(each.metadata, "labels").get(STATE) == "out"
+        if qualified_kind(each) not in PROTECTED or is_out:
             continue
         annotations = mapping(each.metadata, "annotations")
         given = {option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(",")}

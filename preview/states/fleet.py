@@ -172,7 +172,7 @@ def owners(before: Snapshot, after: Snapshot, names: Iterable[str]) -> dict[str,
     it is, also one of a site that is not looked at.
 
     Such as hosts that are renamed, or go to another site: as nothing deletes the former host for
-    good by itself, two would command one machine.
+    good by itself, two would command one machine. A host that was out is deleted.
     """
     lists = {f"sites/{name}{HOSTS}": name for name in names}
     changed = [path for path in lists if before.files.get(path) != after.files.get(path)]
@@ -183,7 +183,9 @@ def owners(before: Snapshot, after: Snapshot, names: Iterable[str]) -> dict[str,
     ]
     had: dict[bytes, tuple[str, str]] = {}
     for path, data in before.read(left).items():
-        had |= {bmc: (site_of(path) or "", name) for name, bmc in _rows(data, b"name", b"bmc")}
+        out = {name for name, state in _rows(data, b"name", b"state") if state == b"out"}
+        rows = (each for each in _rows(data, b"name", b"bmc") if each[0] not in out)
+        had |= {bmc: (site_of(path) or "", name) for name, bmc in rows}
     found: dict[str, dict[str, str]] = {}
     for path, data in after.read(p for p in changed if p in after.files).items():
         for name, bmc in _rows(data, b"name", b"bmc"):

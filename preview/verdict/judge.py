@@ -201,7 +201,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     A host that leaves the list and the machine that its pool then has too many count once.
     """
     gone = {name: each for name, each in site.changes.items() if _deletes(site, each)}
-    hosts = sum(each.group_kind == kinds.HOST for each in gone.values())
+    hosts = sum(each.group_kind == kinds.HOST and each.one.protect for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)
     machines = _machines_lost(site, effects)

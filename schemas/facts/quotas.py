@@ -118,10 +118,11 @@ def machines_out(site: Site, pool: Pool) -> int:
     rollout = pool.rollout
     limits = rollout.max_unavailable, rollout.max_surge
     if pool.role is Role.CONTROL_PLANE:
-        limits = control_plane_limits(pool.spares)
+        limits = control_plane_limits(site.free(pool))
     elif rollout.strategy is RolloutStrategy.ON_DELETE:
         return 0
-    return sum(waves(machines, *limits, pool.spares).out for _, machines in groups(site, pool))
+    units = groups(site, pool)
+    return sum(waves(count, *limits, site.free(pool, zone)).out for zone, count in units)
 
 
 def groups(site: Site, pool: Pool) -> list[tuple[str | None, int]]:

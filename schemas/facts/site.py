@@ -22,7 +22,7 @@ from schemas.model.remediation import Remediator
 from schemas.model.scheduling import Backend, Scheduling
 from schemas.model.site_file import Pool, SiteFile
 from schemas.model.vocabulary import Fault, ModelBy, RemediatorKind, Role
-from schemas.reading.host_list import Host
+from schemas.reading.host_list import SPARE, Host
 
 
 @cache
@@ -35,6 +35,7 @@ class Site:
     """One site, as components and rules see it.
 
     ``texts`` holds the content of each file below sites/ that the site names, by its path.
+    ``returned`` are lines of hosts that are gone; only their serial numbers count.
     """
 
     file: SiteFile
@@ -43,14 +44,18 @@ class Site:
     hardware: Mapping[str, HardwareProfile]
     texts: Mapping[str, str] = field(default_factory=dict)
     accelerators: Mapping[str, AcceleratorModel] = field(default_factory=dict)
+    returned: tuple[Host, ...] = ()
     by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
+    out: Mapping[str, tuple[Host, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        groups: dict[str, list[Host]] = {}
-        for host in self.hosts:
-            groups.setdefault(host.pool, []).append(host)
-        # A frozen dataclass has no other way to set what follows from its fields.
-        object.__setattr__(self, "by_pool", {name: tuple(hosts) for name, hosts in groups.items()})
+        for name in ("by_pool", "out"):
+            groups: dict[str, list[Host]] = {}
+            for host in self.hosts:
+                if host.out is (name == "out"):
+                    groups.setdefault(host.pool, []).append(host)
+            # A frozen dataclass has no other way to set what follows from its fields.
+            object.__setattr__(self, name, {key: tuple(hosts) for key, hosts in groups.items()})
         records = with_shares(self.file, self.hardware, self.accelerators)
         object.__setattr__(self, "accelerators", records)
 
@@ -74,23 +79,36 @@ class Site:
         return map(itemgetter(Host._fields.index(column)), self.hosts)
 
     def hosts_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
-        """The hosts of a pool (in one zone), in the order of the host list."""
+        """The hosts of a pool (in one zone) that may have a machine, in the order of the list."""
         hosts = self.by_pool.get(pool.name, ())
         return hosts if zone is None else tuple(host for host in hosts if host.zone == zone)
 
+    def out_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
+        """The hosts of a pool (in one zone) that are out."""
+        return tuple(h for h in self.out.get(pool.name, ()) if zone in (None, h.zone))
+
     def zones_of(self, pool: Pool) -> tuple[str, ...]:
         """The zones that a pool has hosts in, in the order of the site file."""
-        used = {host.zone for host in self.hosts_of(pool)}
+        used = {host.zone for host in (*self.hosts_of(pool), *self.out_of(pool))}
         return tuple(zone.name for zone in self.file.zones if zone.name in used)
 
     def replicas(self, pool: Pool, zone: str | None = None) -> int:
-        """Machines of a pool (in one zone): its hosts less the spares.
+        """Machines of a pool (in one zone): its hosts less those that are free.
 
         Spares of a pool that keeps its zones apart are kept in each zone.
         """
         if pool.rollout.by_zone and zone is None:
             return sum(self.replicas(pool, each) for each in self.zones_of(pool))
-        return max(0, len(self.hosts_of(pool, zone)) - pool.spares)
+        return max(0, len(self.hosts_of(pool, zone)) - self.free(pool, zone))
+
+    def free(self, pool: Pool, zone: str | None = None) -> int:
+        """Hosts of a pool (in one zone) that may have a machine and have none.
+
+        ``spares`` is the least number of hosts without a machine: lines that are out or spare
+        count towards it, so that a spare steps in for a host that goes out.
+        """
+        named = sum(host.state == SPARE for host in self.hosts_of(pool, zone))
+        return max(pool.spares - len(self.out_of(pool, zone)), named)
 
     def version(self, pool: Pool) -> KubernetesVersion:
         """The Kubernetes version of a pool's machines."""

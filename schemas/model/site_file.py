@@ -168,7 +168,8 @@ class Pool(Model):
     os: OsName | None = None
     """Operating system, of those in the release; default: the release's."""
     spares: Annotated[int, Field(ge=0, le=1000)] = 0
-    """Hosts kept without a Machine: for a surge, or to replace a broken host."""
+    """Hosts kept without a Machine, at least: for a surge, or to replace a broken host. Lines of
+    the host list that are ``out`` or ``spare`` count towards it."""
     rollout: Rollout = Rollout()
     """How machines are replaced."""
     health_check: HealthCheck = HealthCheck()

@@ -22,6 +22,8 @@ from schemas.reading.not_yet import is_ipv6
 from schemas.reading.suggested_value import tidy
 from schemas.reading.table_text import header_problems, table_lines
 
+SPARE, OUT, RETURNED = "spare", "out", "returned"
+"""States of a host besides being in service (docs/host-life.md)."""
 MAX_HOSTS = 10_000
 """Hosts of one site, at most: the largest that anyone runs as one cluster has half of it."""
 
@@ -43,6 +45,7 @@ class Host(NamedTuple):
     serial: str
     line: int
     root_disk: str = ""
+    state: str = ""
     more: tuple[tuple[str, str], ...] = ()
 
     def cell(self, column: str) -> str:
@@ -59,6 +62,11 @@ class Host(NamedTuple):
         return self._replace(**{column: value})  # type: ignore[arg-type]
 
     @property
+    def out(self) -> bool:
+        """True if no Machine may be on the host: it is away, or waits for a repair."""
+        return self.state == OUT
+
+    @property
     def columns(self) -> tuple[str, ...]:
         """The columns that may say something of it."""
         return (*EVERY_COLUMN, *dict(self.more))
@@ -71,11 +79,12 @@ class Host(NamedTuple):
 
 class HostList(NamedTuple):
     """The content of a host list. ``complete``: every host's pool and zone is known, so that the
-    hosts of each can be counted."""
+    hosts of each can be counted. ``returned`` are lines for the record, of hosts that are gone."""
 
     hosts: list[Host]
     problems: list[Problem]
     complete: bool
+    returned: tuple[Host, ...] = ()
 
     def countable(self, file: SiteFile) -> bool:
         """True if the pool and the zone of every host are known.
@@ -174,7 +183,7 @@ class _Rows:
     def __init__(self, header: list[str], file: str) -> None:
         self._header, self._file = header, file
         self._ordered = itemgetter(*(header.index(name) for name in COLUMNS))
-        self._optional = [header.index(name) for name in OPTIONAL_COLUMNS if name in header]
+        self._optional = [header.index(n) if n in header else None for n in OPTIONAL_COLUMNS]
         self._further = [(name, header.index(name)) for name in header if is_further(name)]
         self._problems: list[Problem] = []
         self._unshown = 0
@@ -188,11 +197,14 @@ class _Rows:
             match = fitting.fullmatch(line)
             cells = match.groups() if match else self._cells(line, number)
             if cells:
-                rest = [cells[index] for index in self._optional] or [""]
+                rest = ["" if index is None else cells[index] for index in self._optional]
                 raw = cells if match else line.split(",")  # a wrong cell is empty, but it is there
                 more = tuple((name, cells[at]) for name, at in self._further if raw[at])
                 hosts.append(Host._make((*self._ordered(cells), number, *rest, more)))
-        return HostList(hosts, first_problems(self._problems, self._unshown), self._complete)
+        there = [host for host in hosts if host.state != RETURNED]
+        gone = tuple(host for host in hosts if host.state == RETURNED)
+        problems = first_problems(self._problems, self._unshown)
+        return HostList(there, problems, self._complete, gone)
 
     def _is_full(self) -> bool:
         """True if there are problems enough; then the next one is only counted."""

@@ -137,14 +137,16 @@ def _strangers(site: Site, column: str, known: list[str]) -> Iterator[Finding]:
 def host_duplicates(site: Site) -> Iterator[Finding]:
     """No two hosts share a name, BMC, MAC, address or serial number.
 
-    An address is no BMC's either, as both lie in networks that are apart.
+    An address is no BMC's either, as both lie in networks that are apart. Of a host that was
+    returned the serial number alone counts: another host may have its place.
     """
-    hosts = site.hosts
     for column in UNIQUE_COLUMNS:
-        if len(set(site.cells(column))) == len(hosts):
+        hosts = (*site.hosts, *site.returned) if column == "serial" else site.hosts
+        values = [getattr(host, column) for host in hosts]
+        if len(set(values)) == len(hosts):
             continue
         first: dict[object, int] = {}
-        for host, value in zip(hosts, site.cells(column), strict=True):
+        for host, value in zip(hosts, values, strict=True):
             line = first.setdefault(value, host.line)
             if value and line != host.line:
                 yield say("host-value-twice", HostCell(host.line, column), column, value, line)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
+from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
 from schemas.rules.finding import Finding, HostCell, InPool, Path, advise, say
 
@@ -36,16 +37,20 @@ def hardware(at: InPool) -> Iterator[Finding]:
 def size(at: InPool) -> Iterator[Finding]:
     """A pool has hosts, and more of them than it keeps as spares (in each zone, if by_zone)."""
     site, pool = at.site, at.pool
-    if not site.hosts_of(pool):
+    if not (site.hosts_of(pool) or site.out_of(pool)):
         yield say("pool-empty", at.path("name"), pool)
         return
     zones = site.zones_of(pool) if pool.rollout.by_zone else ()
-    hosts, zone = min((len(site.hosts_of(pool, zone)), zone) for zone in zones or (None,))
+    hosts, zone = min((_listed(site, pool, zone), zone) for zone in zones or (None,))
     if pool.spares >= hosts:
         count = f"{hosts} host{'s' * (hosts > 1)}"
         where = f" in zone {zone}, and by_zone keeps them in each" if zone else ""
         less = " or less" if hosts > 1 else ""
         yield say("spares-too-many", at.path("spares"), pool, count, where, hosts - 1, less)
+
+
+def _listed(site: Site, pool: Pool, zone: str | None = None) -> int:
+    return len(site.hosts_of(pool, zone)) + len(site.out_of(pool, zone))
 
 
 def control_planes(site: Site) -> Iterator[Finding]:
@@ -61,12 +66,14 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
     """A control plane has an odd number of machines, and can be rolled."""
     site, pool = at.site, at.pool
     machines = site.replicas(pool)
-    if pool.role is not Role.CONTROL_PLANE or machines == 0:
+    if pool.role is not Role.CONTROL_PLANE or pool.spares >= _listed(site, pool):
         return
-    place = at.path("name")
-    if machines % 2 == 0:
+    place, out = at.path("name"), site.out_of(pool)
+    if machines % 2 == 0 and out:
+        yield say("control-plane-out", HostCell(out[0].line, "state"), machines, out)
+    elif machines % 2 == 0:
         yield say("control-plane-even", place, machines, machines + 1, pool.spares + 1)
-    elif failure_tolerance(machines) < 1 and pool.spares == 0:
+    elif failure_tolerance(machines) < 1 and site.free(pool) + len(out) == 0:
         yield say("control-plane-without-spare", place)
 
 

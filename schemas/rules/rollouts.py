@@ -36,7 +36,7 @@ def surge(at: InPool) -> Iterator[Finding]:
     """A surge has spare hosts. Without any, and where no machine may go first, the new Machine
     stays in Provisioning for ever; else those that have none wait without harm: a hint."""
     pool, rollout = at.pool, at.pool.rollout
-    surge, spares, place = rollout.max_surge, pool.spares, at.path("rollout", "max_surge")
+    surge, spares, place = rollout.max_surge, _spares(at), at.path("rollout", "max_surge")
     if not _rolls(pool) or surge <= spares:
         return
     if _is_stuck(at):
@@ -73,11 +73,18 @@ def _rolls(pool: Pool) -> bool:
     return pool.role is Role.WORKER and pool.rollout.strategy is RolloutStrategy.ROLLING_UPDATE
 
 
+def _spares(at: InPool) -> int:
+    """The free hosts that a pool is to have once none is out: who takes a host out in need is not
+    held up by the next rollout."""
+    free = (at.site.free(at.pool, zone) for zone, _ in groups(at.site, at.pool))
+    return max(at.pool.spares, min(free, default=0))
+
+
 def _is_stuck(at: InPool) -> bool:
     """True if no machine of a pool can be replaced, however many it has."""
     pool, rollout = at.pool, at.pool.rollout
     limits = rollout.max_unavailable, rollout.max_surge
-    return _rolls(pool) and bool(waves(1, *limits, pool.spares).stuck)
+    return _rolls(pool) and bool(waves(1, *limits, _spares(at)).stuck)
 
 
 def health_settings(at: InPool) -> Iterator[Finding]:

@@ -123,6 +123,17 @@ def cells(name: str, host: str, /, **columns: str) -> Edit:
     return listed(name, change)
 
 
+def states(name: str, hosts: dict[str, str], **columns: str) -> Edit:
+    """States of some hosts, by name, and other cells of theirs; all others stay in service."""
+
+    def change(rows: Lines) -> None:
+        for row in rows:
+            row["state"] = hosts.get(row["name"], row.get("state", ""))
+            row.update(columns if row["name"] in hosts else {})
+
+    return listed(name, change)
+
+
 def every_cell(name: str, column: str, values: dict[str, str]) -> Edit:
     """Other values of a column, wherever the old ones stand."""
 

@@ -1,12 +1,25 @@
 """Hosts that come, go and move, and what their lines say."""
 
 from components.effects.vocabulary import Action, Impact
-from tests.verdicts.edits import Edit, Lines, at_tsukuba, cells, listed, site, without, without_pool
+from schemas.model.codes import Code
+from tests.verdicts.edits import (
+    Edit,
+    Lines,
+    at_tsukuba,
+    cells,
+    listed,
+    site,
+    states,
+    together,
+    without,
+    without_pool,
+)
 from tests.verdicts.row import (
     ANY,
     PROTECTED,
     SCALE_DOWN,
     Expected,
+    Invalid,
     Row,
     Verdict,
     added,
@@ -336,4 +349,107 @@ _MOVING = (
         f"zone a has one machine less ({SCALE_DOWN}); zone b's new one waits for this host",
     ),
 )
-ROWS = (*_CELLS, *_EXCHANGED, *_COMING, *_GOING, *_MOVING)
+_OUT = states("tsukuba-1", {_FIRST: "out"})
+_SPARE = "tsukuba-1-b-032"
+_OBJECT = f"BareMetalHost/{_FIRST}"
+_CHOSEN = f"{SCALE_DOWN}: the marked Machine first; CAPM3 1.13.2, chooseHost: none with unhealthy"
+_STATES = (
+    _row(
+        "a host goes out, in a pool without spares",
+        _OUT,
+        Expected({"cpu": removed(1)}, {_OBJECT: Action.CHANGED}, out={"": (24, 1)}),
+        _CHOSEN,
+    ),
+    _row(
+        "a host goes out, and the pool's spare steps in",
+        states("tsukuba-1", {_SPARE: "out"}),
+        Expected(
+            {"mncore2": (removed(1), added(39, 1))},
+            {f"BareMetalHost/{_SPARE}": Action.CHANGED},
+            says=("made again on a free host",),
+        ),
+        f"{_CHOSEN}; as many Machines as before, so the MachineSet makes another",
+    ),
+    _row(
+        "two hosts go out of a pool with one spare",
+        states("tsukuba-1", {_SPARE: "out", "tsukuba-1-b-031": "out"}),
+        Expected({"mncore2": (removed(2), added(38, 1))}, out={"mncore2": (39, 2)}),
+        _CHOSEN,
+    ),
+    _row(
+        "a host comes back with another board and BMC",
+        states("tsukuba-1", {_FIRST: "in-service"}, mac="52:54:00:02:ff:fa", bmc="10.25.0.250"),
+        Expected({"cpu": added(1)}, {_OBJECT: Action.REPLACED}),
+        f"{_BMO}: of another object with the same name every field is free; {_GROWS}",
+        _OUT,
+    ),
+    _row(
+        "a host comes back as the spare that it was before",
+        states("tsukuba-1", {_SPARE: "in-service"}),
+        Expected(actions={f"BareMetalHost/{_SPARE}": Action.REPLACED}),
+        "as many machines as before",
+        states("tsukuba-1", {_SPARE: "out"}),
+    ),
+    _row(
+        "a host that is out gets another MAC, and stays out",
+        cells("tsukuba-1", _FIRST, mac="52:54:00:02:ff:fa"),
+        Expected(actions={_OBJECT: Action.REFUSED}),
+        f"{_BMO}, validateChanges",
+        _OUT,
+    ),
+    _row(
+        "a host comes back in another pool and rack",
+        states("tsukuba-1", {_FIRST: "in-service"}, pool="mncore2", rack="a-07"),
+        Expected({"mncore2": (added(1, 1), added(40, 1))}, {_OBJECT: Action.REPLACED}),
+        _GROWS,
+        _OUT,
+    ),
+    _row(
+        "a host that is out goes back to its maker",
+        states("tsukuba-1", {_FIRST: "returned"}),
+        Expected(actions={_OBJECT: Action.DELETED}),
+        "BMO 0.13.2, host_state_machine.go: without a consumer nothing runs on it",
+        _OUT,
+    ),
+    _row(
+        "a host that is out gets another name",
+        cells("tsukuba-1", _FIRST, name="tsukuba-1-a-104", state=""),
+        Expected({"cpu": added(1)}, {_OBJECT: Action.DELETED}),
+        "the former object is not protected, so it is deleted, and the MAC is free",
+        _OUT,
+    ),
+    _row(
+        "a host in service leaves for good in one step",
+        states("tsukuba-1", {_FIRST: "returned"}),
+        Expected({"cpu": (removed(1), removed(20, 1))}, {_OBJECT: Action.REFUSED}, {"hosts": 1}),
+        _LOST,
+    ),
+    _row(
+        "another host in place of one that goes out",
+        together(at_tsukuba("cpu", "b"), _OUT),
+        Expected(
+            {"cpu": (removed(1), added(1))},
+            {_OBJECT: Action.CHANGED, "BareMetalHost/tsukuba-1-b-250": Action.ADDED},
+        ),
+        f"{_CHOSEN}; the new one is the only free one",
+    ),
+    _row(
+        "a host becomes the pool's first spare",
+        states("tsukuba-1", {_FIRST: "spare"}),
+        Expected({"cpu": removed(21, 1)}, {_OBJECT: Action.CHANGED}, {"hosts": 1}),
+        f"{SCALE_DOWN}: the marked Machine first; Git does not say that it still has one",
+    ),
+    _row(
+        "a host goes out while its pool is re-imaged",
+        together(_OUT, site("tsukuba-1", "os: rocky-9,", "os: rocky-9, kubelet: {max_pods: 50},")),
+        Expected({"cpu": (removed(1), reimaged(20))}),
+        _CHOSEN,
+    ),
+    Row(
+        "a host of the control plane goes out, and no other is there",
+        (states("tsukuba-1", {"tsukuba-1-a-001": "out"}),),
+        {"tsukuba-1": Invalid(frozenset({Code("control-plane-even")}))},
+        "Cluster API 1.13.6, KubeadmControlPlane webhook: an even number with stacked etcd",
+    ),
+)
+ROWS = (*_STATES, *_CELLS, *_EXCHANGED, *_COMING, *_GOING, *_MOVING)

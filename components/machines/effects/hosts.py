@@ -8,7 +8,8 @@ provisions.
 from collections.abc import Iterator
 
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.effects.rules import Rule
+from components.effects.fleet import Group
+from components.effects.rules import Judge, Rule, narrow
 from components.machines import names
 from components.machines.effects import kinds
 from components.machines.effects.anykind import (
@@ -18,10 +19,11 @@ from components.machines.effects.anykind import (
     removal_action,
     stated,
 )
-from components.machines.effects.concerned import number, value
+from components.machines.effects.concerned import limit_below, number, value
 from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
 from components.machines.effects.workers import rolls_out
 from components.making.told import Told
+from schemas.reading.host_list import OUT
 
 TOLD = Told(__file__)
 KIND = kinds.HOST
@@ -31,6 +33,8 @@ _PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
 _DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
 _OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
 _STATES = f"{_OPERATOR}/host_state_machine.go"
+_ORDER = "Cluster API v1.13.6, internal/controllers/machineset/machineset_deletion_order.go"
+_STATE = ("metadata", "labels", names.STATE_LABEL)
 _NEXT = "the running machine keeps the former: {} when the host is installed next"
 
 
@@ -85,6 +89,8 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
     hosts = (change.one.key[3],)
     if change.before is None:
         why = TOLD.say("new")
+        if hosts[0] in site.side.fleet.out:
+            why = TOLD.say("new_out")
         replaces, impact = _replaces_line(site, hosts[0]), Impact.NONE
         if replaces:
             why += TOLD.say("replaces")
@@ -92,6 +98,10 @@ def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -
         yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
         return
     action, source = removal_action(change), f"{_STATES}; {_PROVIDER}"
+    if value(change.before, *_STATE) == OUT:
+        why = TOLD.say("out_deleted")
+        yield Effect(Impact.NONE, change.name, (), why, source, hosts, action=action)
+        return
     why = removal(action, TOLD.say("deleted"))
     yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
 
@@ -109,10 +119,58 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
     former = former_group(site, group.owner) if group else None
     if group is None or former is None or group.replicas > former.replicas:
         return False
-    return any(each.name not in site.side.fleet.group_of_host for each in former.hosts)
+    there = {*site.side.fleet.group_of_host, *site.side.fleet.out}
+    return any(each.name not in there for each in former.hosts)
 
 
-RULES = [
+@of_field
+def _state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    """A host goes out, or becomes a spare or none. One that comes back is made anew (_anew)."""
+    host = change.one.key[3]
+    found = Effect(Impact.NONE, change.name, field.path, TOLD.say("spare"), _PROVIDER, (host,))
+    group = site.before.fleet.group_of_host.get(host) if site.before else None
+    if field.after != OUT or group is None or site.after is None:
+        yield found._replace(why=TOLD.say("stays_out")) if field.after == OUT else found
+        return
+    why = TOLD.say("goes_out", mark=DELETE_MACHINE)
+    yield found._replace(impact=Impact.REMOVE, why=why, source=f"{_ORDER}; {_PROVIDER}")
+    out = [each.name for each in group.hosts if each.name in site.after.fleet.out]
+    later = next((each for each in site.after.fleet.groups if each.owner == group.owner), group)
+    if host == out[0]:  # once for all of them
+        yield from _filled(group, later, len(out), found)
+
+
+def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterator[Effect]:
+    """The other hosts of a group some of whose hosts go ``out``: free ones get the Machines of
+    those, and where a host that goes out had none, another loses its Machine."""
+    free, fewer = len(group.hosts) - group.replicas, group.replicas - later.replicas
+    mine = {each.name for each in group.hosts}
+    names = tuple(each.name for each in later.hosts if free or each.name not in mine)
+    if (more := min(out - max(0, fewer), len(names))) > 0:
+        most = limit_below(names, more)
+        why = TOLD.say("steps_in")
+        yield base._replace(impact=Impact.ADD, why=why, hosts=names, at_most=most)
+    stay = tuple(each.name for each in later.hosts if each.name in mine)
+    if (lost := min(fewer, out) - max(0, out - free)) > 0 and stay:
+        why = TOLD.say("out_was_free")
+        yield base._replace(impact=Impact.REMOVE, why=why, source=_ORDER, hosts=stay, at_most=lost)
+
+
+def _anew(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterator[Effect]:
+    """A host that was out comes back: its object is another one, whatever it says."""
+    states = [value(each, *_STATE) for each in change.both]
+    if field is None or states[0] != OUT or states[1] == OUT:
+        yield from judge(site, change, field)
+        return
+    hosts, action = (change.one.key[3],), Action.REPLACED
+    why = TOLD.say("anew")
+    yield Effect(Impact.NONE, change.name, field.path, why, _STATES, hosts, action=action)
+
+
+_RULES = [
+    Rule(KIND, _STATE, _state),
     Rule(KIND, ("metadata", "labels", names.POOL_LABEL), _pool),
     Rule(KIND, ("metadata", "labels", names.ZONE_LABEL), _zone),
     *(rule for each in (KIND, *kinds.FIRMWARE) for rule in metadata_rules(each)),
@@ -121,6 +179,7 @@ RULES = [
         rack=names.RACK_LABEL,
         failure_domain=names.FAILURE_DOMAIN_LABEL,
         boot_mac=names.BOOT_MAC_ANNOTATION,
+        unhealthy=names.UNHEALTHY_ANNOTATION,
         serial=names.SERIAL_ANNOTATION,
         data=_DATA,
         provider=_PROVIDER,
@@ -130,4 +189,5 @@ RULES = [
     ),
     Rule(KIND, (), _whole, whole=True),
 ]
+RULES = [*narrow(_RULES, {KIND: _anew}), *(each for each in _RULES if each.kind != KIND)]
 """The rules of hosts."""

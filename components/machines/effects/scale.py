@@ -33,7 +33,8 @@ Hosts = tuple[str, ...]
 
 class Departures(NamedTuple):
     """The hosts that a group of machines has before: ``stay`` in it, ``moved`` to other groups (by
-    the name of their object), or are ``gone`` from the list."""
+    the name of their object), or are ``gone`` from the list. Those that go out are none of these:
+    their own rule (hosts.py) says what becomes of them."""
 
     stay: Hosts
     moved: dict[Name, list[str]]
@@ -44,10 +45,11 @@ def departures(site: SiteChange, change: ObjectChange) -> Departures:
     """The way of each host that an object's machines may be on before."""
     stay, moved, gone = set(staying(site, change)), dict[Name, list[str]](), list[str]()
     owners = site.after.fleet.group_of_host if site.after else {}
+    out = site.after.fleet.out if site.after else frozenset()
     for name in members(site.before, change):
         if name not in stay and name in owners:
             moved.setdefault(owners[name].owner, []).append(name)
-        elif name not in stay:
+        elif name not in stay and name not in out:
             gone.append(name)
     return Departures(staying(site, change), moved, tuple(gone))
 
@@ -131,7 +133,8 @@ def _fewer(
     was, now = (number(each, "spec", "replicas") for each in change.both)
     stay, moved, gone = departures(site, change)
     why = f"replicas go from {was} to {now}: {base.why}"
-    go, hosts = was - now, stay or gone
+    out = len(members(site.before, change)) - len(stay) - len(gone) - sum(map(len, moved.values()))
+    go, hosts = max(0, was - now - out), stay or gone
     if rolls:
         # All are replaced: lost are those whose new Machines are on hosts that go, or never made.
         go, moved = max(0, min(was, len(stay)) - max(0, now - len(gone))), {}
@@ -142,6 +145,9 @@ def _fewer(
         why += TOLD.say("racks")
     # A Machine that goes may be on a host that leaves: then all others stay.
     most = min(go, len(hosts)) if leave and stay else limit_below(hosts, go)
+    if out:
+        why += TOLD.say("out", out=out)
+        yield from () if go else (base._replace(impact=Impact.NONE, why=why),)
     if go and hosts:
         together = go if moved else None
         yield base._replace(why=why, hosts=hosts, at_most=most, together=together)

@@ -58,6 +58,7 @@ hosts = st.builds(
     serial=words("-_.AZ", 20),
     line=st.just(0),
     root_disk=st.just(""),
+    state=st.just(""),
     more=st.just(()),
 )
 

@@ -394,7 +394,7 @@ def test_a_hundred_sites_apart_have_no_clash() -> None:
             f"s{n}",
             f"s{n}.csv",
             {"zones": [{"network": f"10.{n}.{zone * 4}.0/22"} for zone in range(60)]},
-            [Host._make((*(f"{n}-{h}-{c}" for c in range(8)), h, "", ())) for h in range(400)],
+            [Host._make((*(f"{n}-{h}-{c}" for c in range(8)), h, "", "", ())) for h in range(400)],
         )
         for n in range(100)
     ]
