@@ -14,11 +14,14 @@ from typing import NamedTuple
 
 from components.making.manifest import Json
 
+OUT = "out"
+"""The state of a host that may run no machine."""
+
 
 class Host(NamedTuple):
     """A host that may run a machine of ``pool``. ``labels`` are those of its node that others of
-    the pool may lack; its name is the value of ``kubernetes.io/hostname``. ``state`` is ``out`` for
-    one that may run none, ``spare`` for one that is to be free."""
+    the pool may lack; its name is the value of ``kubernetes.io/hostname``. ``state`` is ``OUT`` for
+    one that may run none."""
 
     name: str
     pool: str
@@ -95,7 +98,7 @@ class Fleet:
     @cached_property
     def out(self) -> frozenset[str]:
         """The names of the hosts that are out."""
-        return frozenset(host.name for host in self.hosts if host.state == "out")
+        return frozenset(host.name for host in self.hosts if host.state == OUT)
 
     @cached_property
     def pools(self) -> Mapping[str, tuple[Group, ...]]:
@@ -114,7 +117,7 @@ class Fleet:
         """The hosts of a pool (in one zone), in the order of all hosts."""
         groups = self.pools.get(pool, ())
         hosts = groups[0].hosts if len(groups) == 1 else self.hosts
-        hosts = tuple(host for host in hosts if host.state != "out")
+        hosts = tuple(host for host in hosts if host.state != OUT)
         return tuple(host for host in hosts if host.pool == pool and zone in ("", host.zone))
 
     def replicas(self, pool: str, zone: str = "") -> int:

@@ -7,6 +7,7 @@ from components.making.manifest import Json, Manifest, config_map
 from components.remediation.names import TURNS, own, remediated_pools, settings_of
 from components.remediation.program import Program
 from schemas.facts.site import Site
+from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
 CONFIG = "settings.json"
@@ -34,7 +35,7 @@ def configuration(site: Site) -> str:
             mine["by_rack"] = True
         for fault in site.repairs(pool, remediator):
             repair = [fault, CONDITIONS[fault], remediator.name]
-            if fault == Fault.PCIE_LINK_DEGRADED and (few := site.tainted_up_to(pool)):
+            if fault == Fault.PCIE_LINK_DEGRADED and (few := _tainted_up_to(site, pool)):
                 mine.setdefault("by_number", []).append([*repair, few])
             else:
                 mine["repairs"].append(repair)
@@ -47,3 +48,15 @@ def configuration(site: Site) -> str:
         "pools": pools,
     }
     return json.dumps(found, indent=1) + "\n"
+
+
+def _tainted_up_to(site: Site, pool: Pool) -> int:
+    """Bad devices of one host of a pool that are tainted one by one; 0 where no number says so.
+    At most half of the host's are and ``max_faulty_percent`` of the pool's, but always one."""
+    settings, counted = site.file.remediation, None
+    if settings and site.taints_devices(pool):
+        counted, devices = settings.bad_devices, site.profile(pool).accelerators
+    if not (settings and counted and devices):
+        return 0
+    share = devices.count * site.replicas(pool) * settings.max_faulty_percent // 100
+    return min(counted.taint_up_to, max(1, min(devices.count // 2, share)))

@@ -49,13 +49,12 @@ class Site:
     out: Mapping[str, tuple[Host, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in ("by_pool", "out"):
-            groups: dict[str, list[Host]] = {}
-            for host in self.hosts:
-                if host.out is (name == "out"):
-                    groups.setdefault(host.pool, []).append(host)
+        groups: dict[bool, dict[str, list[Host]]] = {False: {}, True: {}}
+        for host in self.hosts:
+            groups[host.out].setdefault(host.pool, []).append(host)
+        for name, each in zip(("by_pool", "out"), groups.values(), strict=True):
             # A frozen dataclass has no other way to set what follows from its fields.
-            object.__setattr__(self, name, {key: tuple(hosts) for key, hosts in groups.items()})
+            object.__setattr__(self, name, {key: tuple(hosts) for key, hosts in each.items()})
         records = with_shares(self.file, self.hardware, self.accelerators)
         object.__setattr__(self, "accelerators", records)
 
@@ -102,11 +101,8 @@ class Site:
         return max(0, len(self.hosts_of(pool, zone)) - self.free(pool, zone))
 
     def free(self, pool: Pool, zone: str | None = None) -> int:
-        """Hosts of a pool (in one zone) that may have a machine and have none.
-
-        ``spares`` is the least number of hosts without a machine: lines that are out or spare
-        count towards it, so that a spare steps in for a host that goes out.
-        """
+        """Hosts of a pool (in one zone) that may have a machine and have none. Lines that are out
+        or spare count towards ``spares``, so that a spare steps in for a host that goes out."""
         named = sum(host.state == SPARE for host in self.hosts_of(pool, zone))
         return max(pool.spares - len(self.out_of(pool, zone)), named)
 
@@ -224,8 +220,7 @@ class Site:
         return tuple(each for each in self.file.pools if named is None or each.name in named)
 
     def cache_hosts(self) -> tuple[Host, ...]:
-        """The hosts that may keep objects of the cache, spares too, sorted by name: Git does not
-        say which hosts of a pool are its spares."""
+        """The hosts that may keep objects of the cache, also those that are free, by name."""
         found = [host for pool in self.cache_pools() for host in self.hosts_of(pool)]
         return tuple(sorted(found, key=lambda host: host.name))
 
@@ -303,14 +298,3 @@ class Site:
         if settings is None or not settings.device_taints or model is None or pool.sharing:
             return False
         return self.uses_dra(model) and Fault.PCIE_LINK_DEGRADED in self.faults(pool)
-
-    def tainted_up_to(self, pool: Pool) -> int:
-        """Bad devices of one host of a pool that are tainted one by one; 0 where no number says so.
-        At most half of the host's are and ``max_faulty_percent`` of the pool's, but always one."""
-        settings, counted = self.file.remediation, None
-        if settings and self.taints_devices(pool):
-            counted, devices = settings.bad_devices, self.profile(pool).accelerators
-        if not (settings and counted and devices):
-            return 0
-        share = devices.count * self.replicas(pool) * settings.max_faulty_percent // 100
-        return min(counted.taint_up_to, max(1, min(devices.count // 2, share)))

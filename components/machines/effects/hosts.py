@@ -8,7 +8,7 @@ provisions.
 from collections.abc import Iterator
 
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.effects.fleet import Group
+from components.effects.fleet import OUT, Group
 from components.effects.rules import Judge, Rule, narrow
 from components.machines import names
 from components.machines.effects import kinds
@@ -23,7 +23,6 @@ from components.machines.effects.concerned import limit_below, number, value
 from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
 from components.machines.effects.workers import rolls_out
 from components.making.told import Told
-from schemas.reading.host_list import OUT
 
 TOLD = Told(__file__)
 KIND = kinds.HOST
