@@ -59,29 +59,36 @@ def run(options: argparse.Namespace) -> int:
     header = ",".join(COLUMNS) + "\n"
     texts = {f"sites/{site}.hosts.csv": header, f"sites/{site}.yaml": _like(home, site, other)}
     if home != root and loaded.site is not None:  # the files that an example names come along
-        named = [
-            f"regions/{loaded.site.file.region}.yaml",
-            *(f"sites/{k}" for k in loaded.site.texts),
-        ]
+        region = f"regions/{loaded.site.file.region}.yaml"
+        named = [region, *(f"sites/{k}" for k in loaded.site.texts if not k.endswith(".pem"))]
         brought = (each for each in named if (home / each).exists() and not (root / each).exists())
         texts |= {each: (home / each).read_text("utf-8") for each in brought}
+        if region in texts:
+            texts[region] = _marked(texts[region])
     _write(root, texts)
     _report(options, sorted(texts), root, site)
     return OK
 
 
 def _like(root: Path, site: str, other: str) -> str:
+    text = (root / "sites" / f"{other}.yaml").read_text(encoding="utf-8")
+    return _marked(text, site, load_site(root, other).document)
+
+
+def _marked(text: str, site: str = "", document: Document | None = None) -> str:
+    """The text of a site's file, or of a region's, without what is another site's own."""
     yaml = YAML()
     yaml.preserve_quotes = True
     yaml.width = 4096
     yaml.indent(mapping=2, sequence=4, offset=2)
     # By itself ruamel writes nothing for null, which a reader takes for something forgotten.
     yaml.representer.add_representer(type(None), _null)
-    data = yaml.load((root / "sites" / f"{other}.yaml").read_text(encoding="utf-8"))
-    data["site"] = site
+    data = yaml.load(text)
+    if site:
+        data["site"] = site
     if "decommission" in data:
         data["decommission"] = _DROP  # a new site does not end
-    schema, document = SiteFile.model_json_schema(), load_site(root, other).document
+    schema = SiteFile.model_json_schema()
     for path in OWN:
         _leave_to_region(data, path, document)
         _mark(data, path, (), schema)
@@ -101,15 +108,18 @@ def _leave_to_region(data: Any, path: tuple[str, ...], document: Document | None
     """Leave out a value of the other site's own, in place of which the region says one."""
     key = path[:2]
     if document is not None and key in document.replaced:
-        data[key[0]][key[1]] = _DROP
+        (data[key[0]] if key[1:] else data)[key[-1]] = _DROP
 
 
-def _mark(data: Any, path: tuple[str, ...], done: tuple[str | int, ...], schema: Any) -> None:
+def _mark(data: Any, path: tuple[str | int, ...], done: tuple[str | int, ...], schema: Any) -> None:
     """Put the mark at ``path`` (``*``: each item), where the other site says something."""
     step, rest = path[0], path[1:]
     if step == "*":
-        for index, item in enumerate(data if isinstance(data, list) else ()):
-            _mark(item, rest, (*done, index), schema)
+        several = data if isinstance(data, dict) else dict(enumerate(data or ()))
+        for each in several if not isinstance(data, str) else ():
+            _mark(data, (each, *rest), done, schema)
+    elif isinstance(data, list) and isinstance(step, int) and rest:
+        _mark(data[step], rest, (*done, step), schema)
     elif isinstance(data, dict) and step in data:
         if rest:
             _mark(data[step], rest, (*done, step), schema)

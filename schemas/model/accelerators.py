@@ -136,7 +136,7 @@ class Program(Model):
     """A container that Foresite runs on each host with the card."""
 
     image: ImageReference | None = None
-    """Image; default: the release's of this vendor and part."""
+    """Image of the program; default: the release's of this vendor and part."""
     args: Annotated[list[Annotated[str, Field(max_length=512)]], Field(max_length=64)] = []
     """Arguments of the image's entry point."""
     env: dict[VariableName, str] = {}

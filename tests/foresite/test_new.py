@@ -103,7 +103,7 @@ def test_the_cluster_of_the_other_site_goes_and_the_comments_below_it_stay(
     text = file.read_text()
     file.write_text(text.replace("\nzones:", f"  {written}\n\n# Where the racks are.\nzones:"))
     assert made(root, "osaka-1", "lab-1") == OK
-    assert "context" not in text_of(root, "osaka-1")
+    assert "context: " not in text_of(root, "osaka-1")
     assert "flannel.yaml}\n\n# Where the racks are.\nzones:" in text_of(root, "osaka-1")
     before, after = text[: text.index("cluster:")], text[text.index("zones:") :]
     flow = "{kubernetes: v1.34.3, endpoint: 10.18.0.10, pods: 10.64.0.0/12, services: 10.96.0.0/16"
@@ -111,7 +111,7 @@ def test_the_cluster_of_the_other_site_goes_and_the_comments_below_it_stay(
         named = pair % "manifests: pod-network/flannel.yaml"
         file.write_text(f"{before}cluster: {flow}, {named}}}\n{after}")
         assert made(root, "osaka-2", "lab-1") == OK
-        assert "context" not in text_of(root, "osaka-2")
+        assert "context: " not in text_of(root, "osaka-2")
         assert {each.code for each in load_site(root, "osaka-2").problems} == {Code.TODO_LEFT}
         for path in (root / "sites").glob("osaka-2*"):
             path.unlink()
@@ -135,6 +135,22 @@ def test_no_address_and_no_server_of_the_other_site_is_taken_over(root: Path, ot
     # Pods and services are the same in every cluster: nothing outside sees them.
     addresses = set(re.findall(r"\b10\.[0-9./]+", text))
     assert all(each.startswith(("10.64.", "10.96.")) for each in addresses), addresses
+
+
+@pytest.mark.parametrize("like", ["tokyo-1", "tsukuba-1", "sapporo-1", "lab-1"])
+def test_nothing_of_an_example_comes_along(tmp_path: Path, like: str) -> None:
+    """No key, certificate, channel, image of one's own, server or date: also not by its region."""
+    (tmp_path / "sites").mkdir()
+    assert made(tmp_path, "osaka-1", like) == OK
+    texts = [each.read_text("utf-8") for each in tmp_path.rglob("*.yaml") if "pod-network" not in
+             each.parts]  # fmt: skip
+    assert len(texts) == 1 + (like != "lab-1") or like == "lab-1"
+    for text in texts:
+        said = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
+        left = r"\.example(?!\.com)\b|registry\.example|AAAA|\.pem|#gpu|20\d\d-"
+        assert not re.findall(left, said)
+    assert not [*tmp_path.rglob("*.pem")]
+    assert {each.code for each in load_site(tmp_path, "osaka-1").problems} == {Code.TODO_LEFT}
 
 
 def test_json_names_the_files_and_what_is_left(
