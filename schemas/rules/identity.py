@@ -18,15 +18,24 @@ from schemas.rules.namespaces import TAKEN
 
 _PLACEHOLDER = re.compile(r"[a-z0-9]\.example(?![a-z0-9.-])|\bregistry\.example\b")
 """A host below ``.example``, which RFC 2606 keeps for examples."""
+_LEFT = re.compile(
+    rf"{_PLACEHOLDER.pattern}|AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA|\bexample-ca\.pem"
+)
+"""The same, and the SSH key and the authority of Foresite's example sites."""
+_EXAMPLES = ("trial", "mgmt-lab", "mgmt-jp-east", "mgmt-jp-north")
+"""Management clusters of Foresite's example sites, and of its trial. A site of another one is
+real."""
 
 
 def placeholders(file: SiteFile) -> Iterator[Finding]:
     """Values of an example are not left over: each is the site's own to write."""
     written = file.model_dump(mode="json", exclude_unset=True)
-    found = [path for path, text in leaves(written) if _PLACEHOLDER.search(str(text))]
+    example = file.management in _EXAMPLES
+    row, values = ("placeholder-left", _PLACEHOLDER) if example else ("example-left", _LEFT)
+    found = [path for path, text in leaves(written) if values.search(str(text))]
     if found:
         noun = "value is a placeholder" if len(found) == 1 else "values are placeholders"
-        yield say("placeholder-left", found[0], len(found), noun, also=tuple(found[1:]))
+        yield say(row, found[0], len(found), noun, also=tuple(found[1:]))
 
 
 def site_name(file: SiteFile, name: str) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from schemas.facts.quotas import groups
 from schemas.facts.rollout import takes_all, waves
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, Role, RolloutStrategy
+from schemas.reading.host_list import SPARE
 from schemas.rules.finding import Finding, InPool, say
 
 STARTUP_MARGIN_SECONDS = 600
@@ -76,8 +77,8 @@ def _rolls(pool: Pool) -> bool:
 def _spares(at: InPool) -> int:
     """The free hosts that a pool is to have once none is out: who takes a host out in need is not
     held up by the next rollout."""
-    free = (at.site.free(at.pool, zone) for zone, _ in groups(at.site, at.pool))
-    return max(at.pool.spares, min(free, default=0))
+    named = sum(host.state == SPARE for host in at.site.hosts if host.pool == at.pool.name)
+    return max(at.pool.spares, named)
 
 
 def _is_stuck(at: InPool) -> bool:

@@ -268,7 +268,7 @@ def copied(path: str) -> Callable[[Files], Files]:
 
 TOKYO = [
     ("region", "region: jp-east", "region: jp-west"),
-    ("management", "mgmt-jp-east", "mgmt-other"),
+    ("management", "mgmt-jp-east", "mgmt-jp-north"),
     ("cluster.endpoint", "endpoint: 10.16.0.10", "endpoint: 10.16.1.250"),
     ("cluster.services", "10.96.0.0/16", "10.96.0.0/15"),
     ("cluster.port", "  pods:", "  port: 7443\n  pods:"),

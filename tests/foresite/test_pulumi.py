@@ -275,15 +275,15 @@ def test_a_stack_without_a_site_is_refused_in_words(trial: Trial) -> None:
 
 def test_a_missing_context_is_said_before_anything_is_made(trial: Trial) -> None:
     trial.up("lab-1")
-    trial.edit("lab-1.yaml", "management: mgmt-lab", "management: mgmt-nowhere")
+    trial.edit("lab-1.yaml", "management: mgmt-lab", "management: mgmt-jp-north")
     env = {**trial.env, "KUBECONFIG": str(trial.plane.kubeconfig(["mgmt-lab"]))}
     command = ["pulumi", "preview", "--stack", "lab-1", "--non-interactive"]
     result = subprocess.run(
         command, env=env, cwd=trial.program, capture_output=True, text=True, check=False
     )
-    trial.edit("lab-1.yaml", "management: mgmt-nowhere", "management: mgmt-lab")
+    trial.edit("lab-1.yaml", "management: mgmt-jp-north", "management: mgmt-lab")
     assert result.returncode != 0
-    assert "mgmt-nowhere" in result.stdout + result.stderr
+    assert "mgmt-jp-north" in result.stdout + result.stderr
 
 
 @pytest.fixture

@@ -37,13 +37,13 @@ def of_site(site: SitePreview) -> dict[str, set[Action]]:
 
 
 def test_another_management_context_is_unknown_and_refused(repository: Repository) -> None:
-    repository.replace(TOKYO, "management: mgmt-jp-east", "management: mgmt-jp-west")
+    repository.replace(TOKYO, "management: mgmt-jp-east", "management: mgmt-jp-north")
     site = repository.site("tokyo-1")
     assert {host.impact for host in site.hosts} == {Impact.UNKNOWN}
     (reason,) = site.reasons
     assert reason.effect.action is Action.REFUSED
     assert [cause.path for cause in reason.causes] == ["management"]
-    assert "mgmt-jp-west in place of mgmt-jp-east" in reason.effect.why
+    assert "mgmt-jp-north in place of mgmt-jp-east" in reason.effect.why
 
 
 def test_a_context_that_comes_applies_what_waited_for_it(repository: Repository) -> None:

@@ -94,7 +94,7 @@ def draw_site(random: Random) -> State:
         "site": NAME,
         "region": "jp-east",
         "release": "2026.11",
-        "management": "mgmt",
+        "management": "trial",
         "cluster": {
             "kubernetes": random.choice(["v1.34.3"] * 5 + ["v1.35.5"]),
             "endpoint": "10.20.0.10",
