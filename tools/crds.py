@@ -80,9 +80,11 @@ _Loader.yaml_implicit_resolvers = {
 def lock_entries(upstream: Path) -> list[dict[str, Any]]:
     """The lock's entries of the CRDs that are wanted, by name."""
     try:
-        lock = json.loads((upstream / "crds.lock.json").read_text("utf-8"))
+        more = sorted(upstream.glob("crds-*.lock.json"))
+        texts = [each.read_text("utf-8") for each in (upstream / "crds.lock.json", *more)]
     except OSError as error:
         raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
+    lock = [entry for text in texts for entry in json.loads(text)]
     # Such as cluster-api and kubeadmconfigs, of
     # crds/cluster-api/kubeadmconfigs.bootstrap.cluster.x-k8s.io.yaml.
     found = [
@@ -94,7 +96,7 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
     missing -= {(project, name) for project, head, _ in found for name in (head, "*")}
     if missing:
         names = ", ".join("/".join(pair) for pair in sorted(missing))
-        raise SourceError(f"not in {upstream}/crds.lock.json: {names}")
+        raise SourceError(f"not in a lock of {upstream}: {names}")
     return sorted(chosen, key=lambda entry: str(entry["crd"]))
 
 
@@ -107,9 +109,9 @@ def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
     try:
         text = (upstream / entry["file"]).read_bytes()
     except OSError as error:
-        raise SourceError(f"in crds.lock.json, but absent: {error}") from error
+        raise SourceError(f"in the lock, but absent: {error}") from error
     if hashlib.sha256(text).hexdigest() != entry["sha256"]:
-        raise SourceError(f"{entry['file']}: sha256 is not the one in crds.lock.json")
+        raise SourceError(f"{entry['file']}: sha256 is not the one in the lock")
     spec = yaml.load(text, _Loader)["spec"]  # a safe loader
     stored = next(version for version in spec["versions"] if version["storage"])
     return {
