@@ -48,9 +48,10 @@ def component(name: str, objects: Objects) -> Component:
 
     @cache
     def effects() -> Rules:
-        own: Sequence[Rule] = import_module(module(name, "effects")).RULES if has("effects") else ()
+        mine = import_module(module(name, "effects")) if has("effects") else None
+        own: Sequence[Rule] = mine.RULES if mine else ()
         shared: Sequence[Rule] = import_module("components.effects.kubernetes").RULES
-        return Rules((*own, *shared))
+        return Rules((*own, *getattr(mine, "SHARED", shared)))
 
     def watch(site: Site) -> Watched:
         made: Watched = (

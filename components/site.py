@@ -12,6 +12,7 @@ from components.making.decommission import remaining
 from components.making.manifest import Manifest
 from components.making.patches import PatchFault
 from components.making.watch import Watched
+from components.management import objects as management
 from components.monitoring import objects as monitoring
 from components.network_devices import objects as network_devices
 from components.object_cache import objects as object_cache
@@ -44,6 +45,7 @@ COMPONENTS: dict[str, Component] = {
         component("secrets", secrets.objects),
         component("admission-policies", admission_policies.objects),
         component("extra", extra.objects),
+        component(management.NAME, management.objects),
     )
 }
 """Each component by name, in the order in which a site is made."""
@@ -70,11 +72,19 @@ def _in_fixed_order(site: Site) -> Site:
     return replace(site, file=site.file.model_copy(update={"zones": zones, "pools": pools}))
 
 
+def is_management(site: Site) -> bool:
+    """True for a management cluster by itself, which has no hosts."""
+    return site.managed is not None and site.name == site.managed.stack
+
+
 def site_objects(site: Site) -> dict[str, list[Manifest]]:
     """Every object of a site, by component, in a fixed order; of one that is decommissioned what
-    remains of it."""
+    remains of it. A management cluster has its own objects alone, and they are of no other site."""
+    if is_management(site):
+        return {management.NAME: management.objects(site)}
     site = _in_fixed_order(site)
-    return {name: remaining(site, each.objects(site)) for name, each in COMPONENTS.items()}
+    mine = {name: each for name, each in COMPONENTS.items() if name != management.NAME}
+    return {name: remaining(site, each.objects(site)) for name, each in mine.items()}
 
 
 def patch_faults(site: Site) -> list[PatchFault]:
@@ -92,9 +102,11 @@ def patch_faults(site: Site) -> list[PatchFault]:
 
 
 def objects_by_name(site: Site) -> dict[Name, Manifest]:
-    """Every object of a site by component and logical name, in the same order."""
+    """Every object of a site by component and logical name, in the same order; those of its
+    management cluster come last."""
+    every = {**site_objects(site), management.NAME: management.objects(site)}
     return {
         (component, manifest.name): manifest
-        for component, manifests in site_objects(site).items()
+        for component, manifests in every.items()
         for manifest in manifests
     }

@@ -35,13 +35,15 @@ def deploy(site: Site) -> None:
     own, management = clusters.get(Target.SITE), clusters.get(Target.MANAGEMENT)
     args = SiteArgs(site=site, provider=own, management=management, incomplete=True)
     made: dict[str, SiteComponent[Any]] = {}
-    for name, component in SHELLS.items():
+    objects = site_objects(site)
+    for name in objects:
+        component = SHELLS[name]
         made[component.__name__] = component(name, args)
         # Namespaces of one may hold objects of the next.
         args = replace(args, after=made[component.__name__].made_namespaces)
     if site.file.decommission is not None and VARIABLE in os.environ:
         _release(site.file.decommission.reason, args, made)
-    every = [each for objects in site_objects(site).values() for each in objects]
+    every = [each for manifests in objects.values() for each in manifests]
     later = [each for each in every if each.target not in clusters]
     if later:
         pulumi.log.info(

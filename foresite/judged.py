@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from components.making.manifest import Manifest, Spot
-from components.making.validation import Placed
-from components.site import patch_faults
+from components.making.validation import Placed, object_problems
+from components.site import patch_faults, site_objects
 from foresite.command import UsageError
 from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
@@ -28,9 +28,13 @@ from schemas.facts.brought import every_extra
 from schemas.facts.site import Site
 from schemas.load import Loaded
 from schemas.model.codes import Code
+from schemas.model.management import FOLDER
 from schemas.model.problem import Problem
 from schemas.model.texts import nearest
+from schemas.reading.site_files import names_in
 from schemas.reading.typed_document import place
+from schemas.rules.management import management_problems
+from schemas.site_parts import load_management
 
 _REPORT = "no field of the site's files leads to it: report it as a fault of Foresite"
 _EXCEPT = ", or except the object in policies.exceptions"
@@ -122,6 +126,20 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
         others += map(_not_needed, found.third.unused)
         others += _unused_exceptions(found.unused, granted, [rule.name for rule in rules])
     return Judged(len(rules), refused, advised, others)
+
+
+def management_faults(root: Path) -> list[Problem]:
+    """The problems of all management clusters: of their files, and of what comes of these."""
+    every = (load_management(root, name) for name in names_in(root / FOLDER))
+    made = (fault for each in every if each.site for fault in management_objects(each.site)[1])
+    return [*management_problems(root), *made]
+
+
+def management_objects(site: Site) -> tuple[dict[str, list[Manifest]], list[Problem]]:
+    """The objects of a management cluster, and what the schemas refuse of them. The policies are
+    those of sites, and do not judge what others made for another cluster."""
+    made, file = site_objects(site), site.managed.path if site.managed else ""
+    return made, [replace(each, file=file) for _, each in object_problems(site, made)]
 
 
 def place_problems(

@@ -1,4 +1,5 @@
-"""The Pulumi program of a repository: the stack's name is a site's name; its file says the rest."""
+"""The Pulumi program of a repository: a stack has the name of a site, or of a management cluster
+with ``management.`` before it; its file says the rest."""
 
 from pathlib import Path
 
@@ -7,13 +8,13 @@ import pulumi
 from components.stack import deploy
 from foresite.command import version
 from preview.states.lock import lock_problems
-from schemas.load import load_site
+from schemas.site_parts import load_stack
 
 
 def main(root: Path) -> None:
-    """Register the site of this stack, or refuse with every problem of its files."""
-    loaded = load_site(root, pulumi.get_stack())
+    """Register what this stack is of, or refuse with every problem of its files."""
+    loaded = load_stack(root, pulumi.get_stack())
     problems = [*lock_problems(root, version()), *loaded.problems]
     if loaded.site is None or problems:
-        raise pulumi.RunError("\n\n".join(["the site has problems:", *map(str, problems)]))
+        raise pulumi.RunError("\n\n".join(["its files have problems:", *map(str, problems)]))
     deploy(loaded.site)

@@ -47,6 +47,7 @@ from schemas.rules.accelerators import own_models
 from schemas.rules.files import site_texts
 from schemas.rules.finding import advise, say
 from schemas.rules.identity import own_hardware, placeholders, site_name
+from schemas.rules.management import named_management
 from schemas.rules.versions import release_findings
 
 # Both states of a repository have most files alike. What is kept here is never changed.
@@ -200,8 +201,13 @@ def _site(
     if hasattr(file, "release"):
         release = _release(file.release, catalogue, findings, problems) or release
     texts = dict(site_texts(root / "sites", file, findings))
+    managed, faults = named_management(root, getattr(file, "management", None))
+    findings += (each for each in faults if isinstance(each, Finding))
+    problems += (each for each in faults if isinstance(each, Problem))
     listed = files.hosts
-    site = Site(file, tuple(listed.hosts), release, hardware, texts, models, listed.returned)
+    site = Site(
+        file, tuple(listed.hosts), release, hardware, texts, models, listed.returned, managed
+    )
     if not listed.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())

@@ -11,11 +11,14 @@ from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 
+from schemas.facts.management import Managed
 from schemas.facts.site import Site
-from schemas.load import Loaded
+from schemas.kubernetes.masking import shorten
+from schemas.load import Loaded, load_site
 from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
+from schemas.model.management import FOLDER, STACK
 from schemas.model.primitives import (
     DnsLabel,
     ImageReference,
@@ -26,7 +29,7 @@ from schemas.model.primitives import (
     SiteName,
     ZoneName,
 )
-from schemas.model.problem import Problem
+from schemas.model.problem import Problem, whole_file
 from schemas.model.site_file import Pool, SiteFile, Sources, Zone
 from schemas.reading.catalogue import (
     accelerator_catalogue,
@@ -35,8 +38,11 @@ from schemas.reading.catalogue import (
     release_names,
 )
 from schemas.reading.host_list import COLUMNS, Host
+from schemas.reading.site_files import names_in
+from schemas.reading.tree import Folder
 from schemas.rules import Finding, HostCell, TextPlace, site_findings
-from schemas.rules.finding import Path
+from schemas.rules.finding import Path, advise
+from schemas.rules.management import read_management
 
 M = TypeVar("M", bound=Model)
 
@@ -116,6 +122,38 @@ def site_with(where: str, given: Site | SiteParts, sections: Mapping[str, Model]
         return Loaded(where, whole, (), None)
     problems = tuple(_problems(where, site_findings(whole, holes=site is not given)))
     return Loaded(where, None if problems else whole, problems, None)
+
+
+def load_stack(root: Folder, name: str) -> Loaded:
+    """What a stack is of: a site, or a management cluster."""
+    return (load_management if name.startswith(STACK) else load_site)(root, name)
+
+
+def load_management(root: Folder, name: str) -> Loaded:
+    """A management cluster as a site without hosts, by the name of its file or of its stack."""
+    name = name.removeprefix(STACK)
+    found = read_management(root, name)
+    if found is None:
+        known = names_in(root / FOLDER)
+        advice = advise(name, known) if known else "add the file"
+        at = f"{FOLDER}/{shorten(name, 200)}.yaml"
+        return Loaded(
+            name, None, (whole_file(at, Code.FILE_MISSING, f"there is no {at}", advice),), None
+        )
+    site = _of_management(found.managed) if found.managed else None
+    return Loaded(STACK + name, site, found.problems, found.document)
+
+
+def _of_management(managed: Managed) -> Site:
+    file = _partial(
+        SiteFile,
+        site=managed.stack,
+        management=managed.name,
+        cluster=_partial(Cluster),
+        zones=[],
+        pools=[],
+    )
+    return Site(file, (), managed.release, {}, managed=managed)
 
 
 def _partial(model: type[M], **known: Any) -> M:

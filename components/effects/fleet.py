@@ -89,6 +89,9 @@ class Fleet:
     management: str
     endpoint_announced: bool
     decommissioned: bool = False
+    at_once: int = 20
+    """Hosts that the Bare Metal Operator provisions at a time, over all sites of its cluster.
+    Source of the default: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:

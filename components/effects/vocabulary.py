@@ -224,7 +224,8 @@ class PoolPlan(NamedTuple):
     ``drain_hours`` what drains may add at most. ``out`` is what is missing at the worst moment, of
     the machines before; ``stuck`` says why it makes no progress, empty where it does; ``notes`` are
     further things to know. ``wait_hours`` and ``wait_drain_hours`` are those of the control plane,
-    where its upgrade goes first. ``control_plane``: it is that pool.
+    where its upgrade goes first. ``control_plane``: it is that pool. ``limit``: so many hosts are
+    provisioned at a time, over all pools.
     """
 
     pool: str
@@ -241,3 +242,4 @@ class PoolPlan(NamedTuple):
     wait_hours: float = 0.0
     wait_drain_hours: float = 0.0
     control_plane: bool = False
+    limit: int = 20

@@ -59,6 +59,7 @@ def from_site(site: Site) -> Fleet:
         management=site.file.management,
         endpoint_announced=site.file.cluster.virtual_ip is not VirtualIp.EXTERNAL,
         decommissioned=site.file.decommission is not None,
+        **({"at_once": site.managed.file.provisioning_limit} if site.managed else {}),
     )
 
 

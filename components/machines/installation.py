@@ -13,10 +13,6 @@ from typing import NamedTuple
 
 from components.effects import SiteChange
 
-AT_ONCE = 20
-"""Hosts that the Bare Metal Operator installs at a time, over all pools of its cluster.
-Source: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
-
 
 class Installation(NamedTuple):
     """The first installation of a pool (in a zone, where zones are kept apart).
@@ -33,6 +29,7 @@ class Installation(NamedTuple):
     model: str
     accelerators: int
     control_plane: bool
+    limit: int = 20
 
 
 def installations(site: SiteChange) -> Iterator[Installation]:
@@ -44,13 +41,13 @@ def installations(site: SiteChange) -> Iterator[Installation]:
     if site.before is not None:
         return
     groups = sorted(site.side.fleet.groups, key=lambda group: not group.control_plane)
-    begins = 0.0
+    begins, limit = 0.0, site.side.fleet.at_once
     for group in groups:
         each = group.pace.install_minutes / 60
-        turns = group.replicas if group.control_plane else math.ceil(group.replicas / AT_ONCE)
+        turns = group.replicas if group.control_plane else math.ceil(group.replicas / limit)
         model, number = group.accelerators
         yield Installation(
             group.pool, group.zone, group.replicas, begins, turns * each, model,
-            group.replicas * number, group.control_plane,
+            group.replicas * number, group.control_plane, limit,
         )  # fmt: skip
         begins += each if group.control_plane else turns * each

@@ -14,7 +14,6 @@ from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
-from components.machines.installation import AT_ONCE
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, missing, waves
@@ -60,10 +59,11 @@ def _note_limit(found: Iterable[PoolPlan], together: Sequence[PoolPlan]) -> Iter
     """The plans; those carried out ``together`` have a note where they have more machines at a time
     than the operator provisions."""
     moving = [plan for plan in together if plan.at_once]
-    note = f"the Bare Metal Operator provisions {AT_ONCE} hosts at a time"
+    limit = min((plan.limit for plan in moving), default=0)
+    note = f"the Bare Metal Operator provisions {limit} hosts at a time"
     if len(moving) > 1:
         note += ", over all pools: they wait for each other, and may take longer than each alone"
-    crowded = sum(plan.at_once for plan in moving) > AT_ONCE
+    crowded = sum(plan.at_once for plan in moving) > limit
     for plan in found:
         noted = crowded and plan in moving
         yield plan._replace(notes=(*plan.notes, note)) if noted else plan
@@ -103,7 +103,9 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         out = missing(there, machines, found.out)
     model, each = _source(site, group).accelerators
     drain = pace.drain_seconds * found.groups / 3600
-    turns = max(found.groups, ceil(machines / AT_ONCE)) if found.groups else 0
+    # A lower limit may hold already, and a higher one counts after the operator's next restart.
+    limit = min(side.fleet.at_once for side in site.sides)
+    turns = max(found.groups, ceil(machines / limit)) if found.groups else 0
     return PoolPlan(
         pool=group.pool,
         zone=group.zone,
@@ -117,6 +119,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
         notes=tuple(_notes(pace, found)),
         control_plane=group.control_plane,
+        limit=limit,
     )
 
 

@@ -30,7 +30,9 @@ from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.facts.site import Site
 from schemas.load import site_names
+from schemas.model.management import FOLDER, STACK
 from schemas.reading.bounded import parse_json
+from schemas.reading.site_files import names_in
 
 _QUESTIONS = 8
 """Stacks whose history is asked for at a time."""
@@ -89,7 +91,8 @@ def run(options: argparse.Namespace) -> int:
         words = message(commits.head) + (" and more" if dirty else "")
         steps = _apply(options, steps, lambda step: _one(step, words, allow))
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
-    gone = _without_file(engine, site_names(root))
+    clusters = (STACK + name for name in names_in(root / FOLDER))
+    gone = _without_file(engine, [*site_names(root), *clusters])
     return _report(options, commits.head, steps, gone)
 
 

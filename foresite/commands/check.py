@@ -22,7 +22,7 @@ from foresite.command import (
     show_text,
     version,
 )
-from foresite.judged import Advice, Judged, judge_site, place_problems
+from foresite.judged import Advice, Judged, judge_site, management_faults, place_problems
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -64,8 +64,8 @@ def run(options: argparse.Namespace) -> int:
     every = (
         each for name, one in loaded.items() for each in findings(one, examined.get(name), root)
     )
-    shared = [] if options.sites else [*region_problems(root), *catalogue_problems(root)]
-    problems = list(told_once([*shared, *every]))
+    shared = () if options.sites else (region_problems, catalogue_problems, management_faults)
+    problems = list(told_once([*(each for of in shared for each in of(root)), *every]))
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
     scope = Scope.of(loaded, examined)

@@ -75,7 +75,8 @@ def _files(*, example: bool) -> Iterator[tuple[str, bytes]]:
             text = text.replace(each["old"], each["new"]) if each["name"] == name else text
         yield path, text.encode()
     if example:
-        for file in (each for name in ("regions", "sites") for each in (PARTS / name).rglob("*")):
+        folders = [PARTS / name for name in ("management", "regions", "sites")]
+        for file in (each for folder in folders for each in folder.rglob("*")):
             if file.is_file() and file.suffix != ".md":
                 yield str(file.relative_to(PARTS)), file.read_bytes()
 

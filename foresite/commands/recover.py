@@ -32,13 +32,13 @@ from foresite.delivery.stack.stated import Ident, Stated
 from foresite.delivery.stack.statefile import edit_state
 from preview.gates import REMOVE
 from schemas.facts.site import Site
-from schemas.load import load
+from schemas.site_parts import load_stack
 
 
 def run(options: argparse.Namespace) -> int:
     """Recover one site, or with ``--plan`` say what there is to recover."""
     root = repository(options)
-    loaded = load(root, [options.site])
+    loaded = {options.site: load_stack(root, options.site)}
     (found,) = loaded.values()
     if (site := found.site) is None:
         show_problems(options.format, loaded, list(found.problems))

@@ -17,10 +17,12 @@ from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, no_site, repository, show
 from foresite.commands.check import Examined, examine, findings, show_problems
+from foresite.commands.up import read_sound
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load
+from schemas.model.management import STACK
 from schemas.model.problem import Problem
 from schemas.reading.bounded import parse_json, read_regular
 
@@ -32,6 +34,8 @@ MAX_INDEX = 4 * 1024 * 1024
 def run(options: argparse.Namespace) -> int:
     """Render the named sites; nothing is written where one of them has a problem."""
     root = repository(options)
+    if options.management:
+        return _render_management(options, root)
     loaded = load(root, options.sites or None)
     if not loaded:
         raise UsageError(no_site(root))
@@ -42,6 +46,21 @@ def run(options: argparse.Namespace) -> int:
     for site, files in rendered.items():
         write(options.out / site, files)
     _report(options, rendered)
+    return OK
+
+
+def _render_management(options: argparse.Namespace, root: Path) -> int:
+    """Render a management cluster, in a folder with the name of its stack."""
+    if options.sites:
+        raise UsageError("give sites, or --management: they are rendered apart")
+    loaded, problems = read_sound(root, [STACK + options.management])
+    ((name, one),) = loaded.items()
+    if problems or one.site is None:
+        show_problems(options.format, loaded, problems)
+        return FOUND
+    files = files_of(one.site, site_objects(one.site))
+    write(options.out / name, files)
+    _report(options, {name: files})
     return OK
 
 

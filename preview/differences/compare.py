@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from components.effects.pods import TEMPLATES
 from components.effects.vocabulary import FieldChange, Name, ObjectChange, Path, Side, SiteChange
 from components.making.manifest import Json, Manifest
+from components.management.objects import NAME as MANAGEMENT
 from preview.differences.connections import is_applied
 from preview.differences.fields import compare_fields
 from preview.differences.fields.pairing import same
@@ -23,13 +24,17 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     """The differences between two sides of a site.
 
     Objects are paired by component and logical name, which stays while an object means the same.
+    Where the site moves to another management cluster, no object of either's own changes by that.
     """
     mine: Mapping[Name, Manifest] = before.objects if before else {}
     theirs: Mapping[Name, Manifest] = after.objects if after else {}
     changes: dict[Name, ObjectChange] = {}
     known = _Known()
     alike = before and after and before.fleet.context == after.fleet.context
+    moves = before and after and before.fleet.management != after.fleet.management
     for each in dict.fromkeys((*theirs, *mine)):
+        if moves and each[0] == MANAGEMENT:
+            continue
         old, new = mine.get(each), theirs.get(each)
         if old is new and alike:
             continue

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterable
 
 from components.effects.vocabulary import PoolPlan
-from components.machines.installation import AT_ONCE
 from preview.result import SitePreview
 
 
@@ -36,12 +35,13 @@ def shared_hours(plans: Iterable[PoolPlan]) -> float:
     moving = [plan for plan in plans if plan.waves and not plan.stuck]
     waiting = [plan for plan in moving if plan.wait_hours]
     together = waiting or moving
-    if len(together) < 2 or sum(plan.at_once for plan in together) <= AT_ONCE:
+    limit = min((plan.limit for plan in together), default=0)
+    if len(together) < 2 or sum(plan.at_once for plan in together) <= limit:
         return 0.0
-    turns = [max(plan.waves, math.ceil(plan.machines / AT_ONCE)) for plan in together]
+    turns = [max(plan.waves, math.ceil(plan.machines / limit)) for plan in together]
     work = sum(p.machines * p.hours / number for p, number in zip(together, turns, strict=True))
     slowest = max(plan.hours + plan.wait_hours for plan in together)
-    return max(slowest, together[0].wait_hours + work / AT_ONCE)
+    return max(slowest, together[0].wait_hours + work / limit)
 
 
 def installed_after(site: SitePreview) -> float:

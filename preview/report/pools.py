@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact, Ledger, PoolPlan
-from components.machines.installation import AT_ONCE
 from preview.report.blocks import Line, Row, Section, Table, heads
 from preview.report.hours import duration, installed_after
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
@@ -115,7 +114,7 @@ def capacity(site: SitePreview) -> Section:
 _INSTALL_HEADS = heads("pool", "machines:", "begins after", "takes", "accelerators")
 _INSTALL_NOTES = (
     "the control plane adds a machine at a time; workers begin once its first machine is there",
-    f"the Bare Metal Operator installs at most {AT_ONCE} hosts at a time, over all pools",
+    "the Bare Metal Operator installs at most {} hosts at a time, over all pools",
     "hours are without the inspection of hosts, which comes before",
 )
 
@@ -129,7 +128,8 @@ def installation(site: SitePreview) -> Section:
         model = (f"{each.accelerators:,} ", value(each.model)) if each.model else ("none",)
         first = ((value(each.pool), *zone), (f"{each.machines:,}",), (begins,))
         rows.append(Row((*first, (duration(each.hours),), model)))
-    notes = tuple(Line((note,)) for note in _INSTALL_NOTES)
+    limit = min((each.limit for each in site.installations), default=0)
+    notes = tuple(Line((note.format(limit),)) for note in _INSTALL_NOTES)
     title = (f"First installation: {duration(installed_after(site))}",)
     return Section(
         "installation", title, (Table(_INSTALL_HEADS, tuple(rows)), *notes) if rows else ()

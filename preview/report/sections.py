@@ -140,7 +140,7 @@ def services(site: SitePreview) -> Section:
     lines = [Line((prose(each.line),)) for each in site.services]
     if not all(each.applied for each in site.services):
         lines.append(Line(("cluster.context is unset: this holds once the cluster is named",)))
-    return Section("services", ("Alerts, jobs and limits",), tuple(lines))
+    return Section("services", ("Alerts, jobs, limits and the management cluster",), tuple(lines))
 
 
 # --- why ------------------------------------------------------------------------------------------

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from preview.states.snapshot import Snapshot
 from schemas.model.extra import LOCK, RENDERED, VALUES
+from schemas.model.management import FOLDER
 from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
 from schemas.reading.regions import FLEET
 from schemas.rules.identity import UNIQUE_COLUMNS
@@ -19,7 +20,7 @@ FEW = 64
 """Words that Git looks for in every host list; for more each list is read."""
 SITE, HOSTS = ".yaml", ".hosts.csv"
 _ENDINGS = (HOSTS, SITE, ".yml")
-REGIONS = "regions"
+_SHARED = ("regions", FOLDER)
 _CATALOGUES = (f"{SHOWN}/", f"{OWN}/")
 _HARDWARE = {f"{each}hardware.yaml" for each in _CATALOGUES}
 _NETWORK = re.compile(rb"(?<![0-9.])(?:[0-9]{1,3}\.){3}[0-9]{1,3}/[0-9]{1,2}(?![0-9])")
@@ -38,9 +39,9 @@ def site_of(path: str) -> str | None:
 
 
 def region_of(path: str) -> str | None:
-    """The region that a file is of; None for any other file."""
+    """The region or the management cluster that a file is of; None for any other file."""
     folder, _, name = path.rpartition("/")
-    return name.removesuffix(SITE) if folder == REGIONS and name.endswith(SITE) else None
+    return name.removesuffix(SITE) if folder in _SHARED and name.endswith(SITE) else None
 
 
 def _named(region: str) -> bytes:
@@ -66,7 +67,8 @@ def changed_sites(before: Snapshot, after: Snapshot) -> list[str]:
     names = {name for path in changed if (name := site_of(path))}
     needles = set(_needles(before, after, changed))
     if needles:
-        for side in (before, after):
+        # Twice: a region may name a management cluster, whose file names what differs.
+        for side in (before, after) * 2:
             regions = {path: name for path in side.files if (name := region_of(path))}
             held = side.read(regions)
             needles |= {_named(n) for p, n in regions.items() if holds(held.get(p, b"\\"), needles)}
@@ -101,9 +103,11 @@ def _needles(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> Itera
 
 
 def names_of(path: str) -> Iterator[bytes]:
-    """The texts by which a site or a region names a file below sites/ that several may name."""
-    folder, _, name = path.removeprefix("sites/").rpartition("/")
-    yield path.removeprefix("sites/").encode()
+    """The texts by which a site or a region names a file below sites/ that several may name, or a
+    management cluster one of its manifests."""
+    path = path.removeprefix("sites/").removeprefix(f"{FOLDER}/")
+    folder, _, name = path.rpartition("/")
+    yield path.encode()
     # A pattern names it up to a star, a chart by its folder.
     yield from (f"{folder}/{name[:end]}*".encode() for end in range(len(name) + 1))
     if name in (LOCK, VALUES, RENDERED):

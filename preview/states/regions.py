@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from preview.regions import RegionChange
 from preview.states.fleet import differing, holds, names_of, region_of, site_of
 from preview.states.snapshot import Snapshot
+from schemas.model.management import FOLDER
 from schemas.reading.document import Document
 from schemas.reading.paths import leaves
-from schemas.reading.regions import FLEET
+from schemas.reading.regions import FLEET_FILE
 from schemas.reading.typed_document import value_at
 
 Regions = Mapping[str, tuple[str, ...]]
@@ -18,7 +19,8 @@ Regions = Mapping[str, tuple[str, ...]]
 def changed_regions(before: Snapshot, after: Snapshot) -> Regions:
     """The files of regions that differ, or may name a file that does."""
     changed = differing(before, after)
-    shared = {p: {*names_of(p)} for p in changed if p.startswith("sites/") and not site_of(p)}
+    below = (p for p in changed if p.startswith(("sites/", f"{FOLDER}/")) and not site_of(p))
+    shared = {p: {*names_of(p)} for p in below if not region_of(p)}
     found = {path: {path} for path in changed if region_of(path)}
     for side in (before, after) if shared else ():
         for region, data in side.read(filter(region_of, side.files)).items():
@@ -37,13 +39,18 @@ def regions_behind(
     """The regions that a site's change comes from: ``files`` are those that are behind it. A file
     that a region names counts where the site has the region's word for it, not its own. Where
     nothing can be said of the site, each region that says a part of it may be behind that."""
-    given = [each for side in documents if side for each in _given(side)]
+    sides = [side for side in documents if side]
+    given = [each for side in sides for each in _given(side)]
+    named = (each.value.get(FOLDER) for each in sides if isinstance(each.value, dict))
+    clusters = {f"{FOLDER}/{each}.yaml" for each in named}
     behind = {*files, *(region for region, _ in given if unsure)}
     found = {
         region
         for region, changed in regions.items()
         for path in behind.intersection(changed)
-        if path == region or any(holds(x, names_of(path)) for at, x in given if at == region)
+        if path == region
+        or region in clusters
+        or any(holds(x, names_of(path)) for at, x in given if at == region)
     }
     return tuple(sorted(found))
 
@@ -68,19 +75,21 @@ def region_changes(
     for file, changed in regions.items():
         touched = {name for name, files in behind.items() if file in files}
         if touched or file in changed:
-            every = touched | _naming(sides, region_of(file) or "", {*names})
+            every = touched | _naming(sides, file, {*names})
             same = len(every - behind.keys())
             named = () if file in changed else changed
             found.append(RegionChange(file, len(touched), len(every), same, named))
     return tuple(found)
 
 
-def _naming(sides: Iterable[Snapshot], region: str, names: set[str]) -> set[str]:
-    """Sites that name a region, found by the line that does so as it is usually written; all of the
-    fleet."""
-    if region == FLEET:
+def _naming(sides: Iterable[Snapshot], file: str, names: set[str]) -> set[str]:
+    """Sites that name a region, or a management cluster, found by the line that does so as it is
+    usually written; all of the fleet."""
+    if file == FLEET_FILE:
         return names
-    line = rf"^region:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
+    key = FOLDER if file.startswith(f"{FOLDER}/") else "region"
+    region = region_of(file) or ""
+    line = rf"^{key}:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
     files = (
         side.read({f"sites/{name}.yaml" for name in names} & side.files.keys()) for side in sides
     )

@@ -15,11 +15,12 @@ from typing import NamedTuple
 from preview.states.git import GitError, blobs, commit_of, git, lines
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
+from schemas.model.management import FOLDER
 from schemas.reading.catalogue import OWN, SHOWN
 from schemas.reading.site_files import read
 from schemas.reading.tree import LINK, SUBMODULE, Refused, Tree
 
-DATA = ("sites", "regions", SHOWN, OWN)
+DATA = ("sites", "regions", FOLDER, SHOWN, OWN)
 """Folders with the data of sites; everything else in a repository is code or prose."""
 _PLAIN = ("100644", "100755")
 _REFUSED = {"120000": LINK, "160000": SUBMODULE}
@@ -136,7 +137,7 @@ def at(root: Path, revision: str, name: str = "") -> Snapshot:
 
 def _checked(state: str, files: dict[str, Blob]) -> dict[str, Blob]:
     """The files of a state. Raises GitError where one is not where a folder could have it."""
-    if other := {"sites", "regions", OWN} & files.keys():
+    if other := {"sites", "regions", FOLDER, OWN} & files.keys():
         raise GitError(f"{state} has {min(other)} as a file or a link, and it has to be a folder")
     if len(files) > MOST_FILES:
         raise GitError(f"{state} has {len(files)} files of sites, more than {MOST_FILES}")

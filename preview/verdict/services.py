@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 
 from components.effects import kinds
 from components.effects.vocabulary import ABSENT, FieldChange, Side, SiteChange
+from components.management.objects import NAME as MANAGEMENT
 from components.object_cache.effects.consequences import Consequence
 from preview.verdict import decommission
 from schemas.kubernetes.quantities import quantity
@@ -34,6 +35,17 @@ def services(site: SiteChange) -> Iterator[Consequence]:
         *_prepared(site), *_flashed(site),
     ):  # fmt: skip
         yield Consequence(clause, line, applied)
+    yield from _managed(site)
+
+
+def _managed(site: SiteChange) -> Iterator[Consequence]:
+    """What differs on the management cluster, a line for each sort of objects."""
+    left = {each.kind for each in site.changes.values() if each.component == MANAGEMENT}
+    for row in _KINDS["management"]:
+        mine = left if "kinds" not in row else left & set(row["kinds"])
+        left = left - mine
+        if mine:
+            yield Consequence(row["clause"], f"{row['clause']}: {row['why']}")
 
 
 def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
 
+from schemas.facts.management import Managed
 from schemas.facts.sharing import operator_labels, share_name, with_shares
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
@@ -24,18 +25,16 @@ from schemas.model.site_file import Pool, SiteFile
 from schemas.model.vocabulary import Fault, ModelBy, RemediatorKind, Role
 from schemas.reading.host_list import SPARE, Host
 
-
-@cache
-def _unsaid() -> Scheduling:
-    return Scheduling()
+_unsaid = cache(Scheduling)
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
     """One site, as components and rules see it.
 
-    ``texts`` holds the content of each file below sites/ that the site names, by its path.
-    ``returned`` are lines of hosts that are gone; only their serial numbers count.
+    ``texts`` holds the content of each file below sites/ that the site names, by its path;
+    ``returned`` are lines of hosts that are gone, of which only serial numbers count; ``managed``
+    is the management cluster that it names, where that has a file.
     """
 
     file: SiteFile
@@ -45,6 +44,7 @@ class Site:
     texts: Mapping[str, str] = field(default_factory=dict)
     accelerators: Mapping[str, AcceleratorModel] = field(default_factory=dict)
     returned: tuple[Host, ...] = ()
+    managed: Managed | None = None
     by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
     out: Mapping[str, tuple[Host, ...]] = field(init=False)
 

@@ -25,7 +25,7 @@ GROUP = "foresite.components"
 BUILT_IN = {
     "machines", "pod-network", "etcd-snapshots", "accelerators", "network-devices", "teams",
     "schedulers", "training", "object-cache", "remediation", "monitoring", "secrets",
-    "admission-policies", "extra",
+    "admission-policies", "extra", "management",
 }  # fmt: skip
 """Names of Foresite's own components."""
 _PLAIN = (str, int, float, bool, type(None), Any, JsonValue)

@@ -25,6 +25,7 @@ from schemas.model.secrets import Secrets, SecretStore
 from schemas.site_parts import Node, SiteParts, site_with
 from tests.kit import accelerator_sites, training_site
 from tests.kit.charts import with_extra
+from tests.kit.management import managed_site
 from tests.kit.repository import ROOT, all_sites
 
 SITES = [*all_sites().values(), accelerator_sites.by_dra(), training_site.gangs()]
@@ -82,6 +83,8 @@ def test_outputs_are_what_they_are_typed_as(component: str) -> None:
         found = [site_with("here", site, given).site for site in all_sites().values()]
     elif component == "extra":
         found = [with_extra(SITES[0])]
+    elif component == "management":
+        found = [managed_site(SITES[0])]
     else:
         found = [site for site in SITES if shell.make(site)]
     assert found

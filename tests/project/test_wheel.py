@@ -57,7 +57,7 @@ def run(python: Path, folder: Path, *words: str, code: int = 0) -> str:
 def test_it_has_one_package_and_all_that_git_has(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names if ".dist-info" not in name} == {"foresite"}
-    listed = ["git", "ls-files", "foresite", ".github/workflows", "regions", "sites"]
+    listed = ["git", "ls-files", "foresite", ".github/workflows", "management", "regions", "sites"]
     parts = "components", "controlplane", "policies", "preview", "schemas", "tools"
     found = subprocess.run([*listed, *parts], cwd=ROOT, check=True, capture_output=True, text=True)
     wanted = {

@@ -2,16 +2,18 @@
 
 import os
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 from components.site import site_objects
 from foresite.command import UsageError, say
 from foresite.delivery.stack.engine import Engine
 from schemas.facts.site import Site
+from schemas.model.management import STACK
 from tools.toolchain import ToolchainError, Tools, parts
 
 _CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
-_LINKED = (*_CODE, "catalogue", "regions", "sites")
+_LINKED = (*_CODE, "catalogue", "management", "regions", "sites")
 """What the program of a repository is made of, and reads."""
 
 _INSTALL = (
@@ -26,9 +28,11 @@ def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
     Raises UsageError without one.
     """
     try:
-        return _trial(root, site) if trial else _own(root, site.name if site else "")
+        engine = _trial(root, site) if trial else _own(root, site.name if site else "")
     except ToolchainError as error:
         raise UsageError(str(error)) from None
+    # The policies are those of sites, and do not judge what others made for another cluster.
+    return replace(engine, pack=None) if engine.stack.startswith(STACK) else engine
 
 
 def _own(root: Path, stack: str) -> Engine:

@@ -16,14 +16,17 @@ from preview.differences.edits.edit import SHOWN, Edit, Input
 from preview.differences.edits.hosts import host_edits
 from preview.differences.edits.texts import text_edits
 from preview.result import Cause
+from schemas.facts.management import Managed
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.model.accelerators import AcceleratorModel
+from schemas.model.management import FOLDER, ManagementFile
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import catalogue_document, catalogue_of
 from schemas.reading.typed_document import readable
 from schemas.reading.yaml_reader import Document, Path
+from schemas.rules.management import read_management
 
 
 class _Value(NamedTuple):
@@ -46,6 +49,7 @@ def edits(before: Input, after: Input) -> list[Edit]:
         *host_edits(before, after),
         *_of_catalogue(before, after),
         *_of_release(before, after),
+        *_of_management(before, after),
         *text_edits(before.site.texts, after.site.texts),
     ]
 
@@ -153,6 +157,36 @@ def _of_release(before: Input, after: Input) -> Iterator[Edit]:
             return replace(site, release=Release.model_validate(changed))
 
         yield Edit(_cause(first, second, value), apply)
+
+
+def _of_management(before: Input, after: Input) -> Iterator[Edit]:
+    """Edits of the management cluster that both sides name, and of the manifests that it names."""
+    mine, theirs = before.site.managed, after.site.managed
+    if mine is None or theirs is None or mine.name != theirs.name:
+        return
+    first, second = (read_management(side.folder, mine.name) for side in (before, after))
+    if not (first and first.document and second and second.document):
+        return
+    raw = {True: first.document.value, False: second.document.value}
+    for value in _values(first.document.value, second.document.value, (), ()):
+
+        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
+            changed = _put(raw[forward], value if forward else _mirror(value))
+            file, now = ManagementFile.model_validate(changed), site.managed or mine
+            other = theirs if forward else mine
+            release = now.release if file.release == now.file.release else other.release
+            return replace(site, managed=Managed(file, release, {**other.texts, **now.texts}))
+
+        yield Edit(_cause(first.document, second.document, value), apply)
+    for path in sorted(mine.texts.keys() & theirs.texts.keys()):
+        if mine.texts[path] != theirs.texts[path]:
+
+            def exchange(site: Site, forward: bool, path: str = path) -> Site:
+                now, other = site.managed or mine, theirs if forward else mine
+                texts = {**now.texts, path: other.texts[path]}
+                return replace(site, managed=replace(now, texts=texts))
+
+            yield Edit(Cause(f"{FOLDER}/{path}", 1, 1, path, "", "other content"), exchange)
 
 
 def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:

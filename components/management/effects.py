@@ -1,0 +1,50 @@
+"""Effects of a change on a management cluster: on all sites that name it.
+
+Kinds of Kubernetes here are programs of that cluster, so the rules for those of sites do not hold.
+"""
+
+import re
+
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect, not_known, rules
+from components.effects.table import read_table
+
+_VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?")
+_RESTART = (
+    "no machine changes: {what}; the operator deletes the old components and installs the new "
+    "ones, and for minutes writes to their kinds fail (`foresite up` of a site stops then)"
+)
+_MINOR = (
+    "{what}, and another minor version may roll machines where a default of its templates differs: "
+    "read its release notes, and try it on a management cluster for tests"
+)
+_OLDER = "it is an older version, which the operator refuses: what runs then is not what Git says"
+
+
+def upgrade(
+    what: str, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """Another version: a patch restarts controllers, and of any other nothing is known."""
+    sides = (field.before, field.after) if field else ("", "")
+    was, now = (_version(str(each)) for each in sides)
+    if was and now and now > was and now[:2] == was[:2]:
+        yield effect(change, field, Impact.NONE, _RESTART.format(what=what), source)
+        return
+    why = _OLDER if was and now and now < was else _MINOR.format(what=what)
+    yield from not_known(why, source)(site, change, field)
+
+
+def _version(text: str) -> list[int]:
+    """The numbers of a version, or of an image's tag; none where there are none."""
+    tag = text.partition("@")[0].rpartition(":")[2]
+    found = _VERSION.match(tag)
+    return [int(each or 0) for each in found.groups()] if found else []
+
+
+TABLE = read_table(globals())
+_CORE = TABLE.kinds[0]
+_OTHERS = ("Bootstrap", "ControlPlane", "IPAM", "Infrastructure")
+_PROVIDERS = [_CORE._replace(name=_CORE.name.replace("Core", each)) for each in _OTHERS]
+RULES = rules(*TABLE.kinds, *_PROVIDERS)
+SHARED: list[object] = []
+"""The rules of Kubernetes' own kinds that hold here."""

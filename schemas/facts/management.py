@@ -1,0 +1,76 @@
+"""A management cluster with all that its file names, and what its controllers run with."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from schemas.kubernetes.bodies import Json, items, mapping
+from schemas.kubernetes.manifests import ManifestError, read_manifests
+from schemas.model.management import FOLDER, LABELS, STACK, ManagementFile
+from schemas.model.release import Release
+
+PREALLOCATION = "--enable-bmh-name-based-preallocation"
+SYNC = "--additional-sync-machine-labels"
+TAINTS = "MachineTaintPropagation"
+
+
+@dataclass(frozen=True, slots=True)
+class Managed:
+    """One management cluster; ``texts`` are the manifests that it names, by path."""
+
+    file: ManagementFile
+    release: Release
+    texts: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """Its name, which is also the kubeconfig context."""
+        return self.file.management
+
+    @property
+    def stack(self) -> str:
+        """The name of its stack, and of the folder that it is rendered to."""
+        return STACK + self.name
+
+    @property
+    def path(self) -> str:
+        """Its file."""
+        return f"{FOLDER}/{self.name}.yaml"
+
+    def vendored(self) -> Iterator[Json]:
+        """The objects of its manifests; none of a file that cannot be read, which is a problem."""
+        for each in self.file.manifests:
+            try:
+                yield from read_manifests(self.texts.get(each.file, ""))
+            except ManifestError:
+                continue
+
+    def arguments(self) -> frozenset[str]:
+        """The arguments of the managers, as far as a file says them."""
+        if self.file.providers is None:
+            return frozenset(_arguments_of(self.vendored()))
+        sync = [f"{SYNC}={','.join(self.file.sync_labels)}"] if self.file.sync_labels else []
+        gates = [f"--feature-gates={TAINTS}=true"] if self.file.taints_in_place else []
+        return frozenset([f"{PREALLOCATION}=true", *sync, *gates])
+
+    def syncs(self, label: str) -> bool:
+        """True if Cluster API keeps a label on nodes."""
+        known = (each for each in self._values(SYNC) if re.fullmatch(LABELS, each))
+        return any(re.search(each, label) for each in known)
+
+    @property
+    def keeps_taints(self) -> bool:
+        """True if Cluster API keeps taints on nodes."""
+        return f"{TAINTS}=true" in self._values("--feature-gates")
+
+    def _values(self, name: str) -> list[str]:
+        given = (each.partition("=") for each in self.arguments())
+        return [value for key, _, said in given if key == name for value in said.split(",")]
+
+
+def _arguments_of(objects: Iterator[Json]) -> Iterator[str]:
+    for body in objects:
+        pods = mapping(body, "spec", "template", "spec") if body["kind"] == "Deployment" else {}
+        for each in items(pods, "containers"):
+            args = each.get("args")
+            yield from map(str, args if isinstance(args, list) else ())
