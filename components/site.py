@@ -44,8 +44,8 @@ COMPONENTS: dict[str, Component] = {
         component("monitoring", lambda site: monitoring.objects(site, watch_list(site))),
         component("secrets", secrets.objects),
         component("admission-policies", admission_policies.objects),
-        component("extra", extra.objects),
         component(management.NAME, management.objects),
+        component("extra", extra.objects),
     )
 }
 """Each component by name, in the order in which a site is made."""

@@ -48,8 +48,8 @@ def objects(site: Site) -> list[Manifest]:
             every[_key(each)] = each
     made = [registered(each, managed.stack, NAME, f"{managed.name}/") for each in every.values()]
     ordered = sorted(made, key=lambda each: (each.kind != CRD, each.kind not in FIRST))
-    # Annotated like those of a site's own cluster: Pulumi does not wait, as one program's pods start
-    # once another's webhooks answer.
+    # Annotated like those of a site's own cluster: Pulumi does not wait, as the pods of one program
+    # start once the webhooks of another answer.
     held = annotate([each._replace(protect=_held(each)) for each in ordered])
     return [each._replace(target=Target.MANAGEMENT) for each in held]
 
