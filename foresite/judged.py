@@ -130,16 +130,15 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
 
 def management_faults(root: Path) -> list[Problem]:
     """The problems of all management clusters: of their files, and of what comes of these."""
-    every = (load_management(root, name) for name in names_in(root / FOLDER))
-    made = (fault for each in every if each.site for fault in management_objects(each.site)[1])
-    return [*management_problems(root), *made]
+    every = [load_management(root, name).site for name in names_in(root / FOLDER)]
+    return [*management_problems(root), *(p for e in every if e for p in object_faults(e))]
 
 
-def management_objects(site: Site) -> tuple[dict[str, list[Manifest]], list[Problem]]:
-    """The objects of a management cluster, and what the schemas refuse of them. The policies are
-    those of sites, and do not judge what others made for another cluster."""
-    made, file = site_objects(site), site.managed.path if site.managed else ""
-    return made, [replace(each, file=file) for _, each in object_problems(site, made)]
+def object_faults(site: Site) -> list[Problem]:
+    """What the schemas refuse of a management cluster's objects. The policies are those of sites,
+    and do not judge what others made for another cluster."""
+    file = site.managed.path if site.managed else ""
+    return [replace(each, file=file) for _, each in object_problems(site, site_objects(site))]
 
 
 def place_problems(

@@ -11,7 +11,6 @@ from typing import Annotated, Any, TypeVar, cast
 
 from pydantic import Field
 
-from schemas.facts.management import Managed
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load_site
@@ -132,28 +131,17 @@ def load_stack(root: Folder, name: str) -> Loaded:
 def load_management(root: Folder, name: str) -> Loaded:
     """A management cluster as a site without hosts, by the name of its file or of its stack."""
     name = name.removeprefix(STACK)
-    found = read_management(root, name)
-    if found is None:
-        known = names_in(root / FOLDER)
+    if (found := read_management(root, name)) is None:
+        at, known = f"{FOLDER}/{shorten(name, 200)}.yaml", names_in(root / FOLDER)
         advice = advise(name, known) if known else "add the file"
-        at = f"{FOLDER}/{shorten(name, 200)}.yaml"
-        return Loaded(
-            name, None, (whole_file(at, Code.FILE_MISSING, f"there is no {at}", advice),), None
-        )
-    site = _of_management(found.managed) if found.managed else None
+        lacks = whole_file(at, Code.FILE_MISSING, f"there is no {at}", advice)
+        return Loaded(STACK + name, None, (lacks,), None)
+    site = None
+    if (managed := found.managed) is not None:
+        said = {"site": managed.stack, "management": name, "cluster": _partial(Cluster)}
+        file = _partial(SiteFile, **said, zones=[], pools=[])
+        site = Site(file, (), managed.release, {}, managed=managed)
     return Loaded(STACK + name, site, found.problems, found.document)
-
-
-def _of_management(managed: Managed) -> Site:
-    file = _partial(
-        SiteFile,
-        site=managed.stack,
-        management=managed.name,
-        cluster=_partial(Cluster),
-        zones=[],
-        pools=[],
-    )
-    return Site(file, (), managed.release, {}, managed=managed)
 
 
 def _partial(model: type[M], **known: Any) -> M:

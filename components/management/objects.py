@@ -8,7 +8,6 @@ there; feature gates are merged. Ironic Standalone Operator v0.9.0, api/v1alpha1
 
 from components.making.brought import logical_name, registered
 from components.making.manifest import (
-    CRD,
     FIRST,
     Json,
     Manifest,
@@ -24,39 +23,37 @@ from schemas.model.hardware import Arch
 
 NAME = "management"
 OPERATOR = "operator.cluster.x-k8s.io"
-_TAINTED = ("core", "bootstrap", "control-plane")
-"""Managers that need the feature gate for taints."""
-_VERSIONS = {"ipam": "ipam", "infrastructure": "metal3"}
+_VERSIONS = {
+    "core": "core", "bootstrap": "core", "control-plane": "core", "ipam": "ipam",
+    "infrastructure": "metal3",
+}  # fmt: skip
+"""Parts, with what a release calls their versions; those of the core know the gate for taints."""
 _ARCHITECTURES = {Arch.AMD64: "x86_64", Arch.ARM64: "aarch64"}
 
 
 def objects(site: Site) -> list[Manifest]:
     """The objects of a site's management cluster; none where that has no file.
 
-    Vendored objects take the place of namespaces here, and settings here that of vendored ones.
+    Vendored Namespaces take the place of those here, and settings here that of vendored ones.
     """
-    managed = site.managed
-    if managed is None:
+    if (managed := site.managed) is None:
         return []
-    others = {_key(each): each for each in managed.vendored()}
-    every = dict(others)
+    every = {_key(each): each for each in managed.vendored()}
     for each in _own(managed):
-        there = others.get(_key(each), {})
+        there = every.get(_key(each), each)
         if each["kind"] == "ConfigMap":
-            every[_key(each)] = {**each, "data": {**there.get("data", {}), **each["data"]}}
-        elif each["kind"] != "Namespace" or not there:
-            every[_key(each)] = each
+            each = {**each, "data": {**there.get("data", {}), **each["data"]}}
+        every[_key(each)] = there if each["kind"] == "Namespace" else each
     made = [registered(each, managed.stack, NAME, f"{managed.name}/") for each in every.values()]
-    ordered = sorted(made, key=lambda each: (each.kind != CRD, each.kind not in FIRST))
     # Annotated like those of a site's own cluster: Pulumi does not wait, as the pods of one program
     # start once the webhooks of another answer.
-    held = annotate([each._replace(protect=_held(each)) for each in ordered])
+    held = annotate([each._replace(protect=_takes_along(each)) for each in made])
     return [each._replace(target=Target.MANAGEMENT) for each in held]
 
 
-def _held(manifest: Manifest) -> bool:
+def _takes_along(manifest: Manifest) -> bool:
     """True for what takes clusters or hosts with it."""
-    return manifest.kind in FIRST or manifest.kind == "Ironic" or OPERATOR in manifest.group_kind
+    return manifest.kind in (*FIRST, "Ironic") or OPERATOR in manifest.group_kind
 
 
 def _key(body: Json) -> str:
@@ -65,59 +62,39 @@ def _key(body: Json) -> str:
 
 def _own(managed: Managed) -> list[Json]:
     file, ironic = managed.file, managed.file.ironic
-    providers = {part: _provider(managed, part) for part in (*_TAINTED, *_VERSIONS)}
-    dhcp = ironic.dhcp and {
-        "networkCIDR": ironic.dhcp.network, "rangeBegin": ironic.dhcp.first,
-        "rangeEnd": ironic.dhcp.last, "gatewayAddress": ironic.dhcp.gateway,
-        "dnsAddress": ironic.dhcp.dns,
-    }  # fmt: skip
+    dhcp = ironic.dhcp.model_dump() if ironic.dhcp else {}
+    names = {"network": "networkCIDR", "first": "rangeBegin", "last": "rangeEnd"}
     made = filled(
         __file__,
+        **ironic.model_dump(include={"version", "image", "address", "interface", "certificate"}),
+        **{part: _provider(managed, part) for part in _VERSIONS},
         labels=labels(managed.stack, NAME),
-        **providers,
-        **ironic.model_dump(
-            include={
-                "version",
-                "image",
-                "keepalived",
-                "address",
-                "interface",
-                "ssh_key",
-                "certificate",
-            }
-        ),
-        manager="keepalived" if ironic.keepalived else None,
-        dhcp=dhcp,
-        bmc_ca=ironic.bmc_ca and {"kind": "Secret", "name": ironic.bmc_ca},
+        dhcp={names.get(key, f"{key}Address"): value for key, value in dhcp.items()},
+        authorities=ironic.bmc_ca and {"kind": "Secret", "name": ironic.bmc_ca},
         ramdisks=[
             {"architecture": _ARCHITECTURES[arch], **each.model_dump()}
             for arch, each in sorted(ironic.ramdisk.items())
         ],
         limit=str(file.provisioning_limit),
     )
-    bare = file.providers is None
-    return [prune(each) for each in made if not (bare and OPERATOR in each["apiVersion"])]
+    return [prune(each) for each in made if file.providers or OPERATOR not in each["apiVersion"]]
 
 
 def _provider(managed: Managed, part: str) -> Json:
     """The spec of a provider."""
-    file = managed.file
-    if (said := file.providers) is None:
+    file, said = managed.file, managed.file.providers
+    if said is None:
         return {}
-    version = getattr(managed.release.cluster_api, _VERSIONS.get(part, "core"))
-    fetch = {
-        "oci": {"oci": f"{said.registry}/{part}:{version}"},
-        "config-maps": {"selector": {"matchLabels": {"provider-components": part}}},
-    }
-    flags = {PREALLOCATION: "true"} if part == "infrastructure" else {}
-    if part == "core" and file.sync_labels:
-        flags = {SYNC: ",".join(file.sync_labels)}
-    image = said.images.get(part)  # type: ignore[call-overload]
-    container = {"name": "manager", "args": flags, "imageUrl": image}
-    gates = {"featureGates": {TAINTS: True}} if file.taints_in_place and part in _TAINTED else {}
+    version = getattr(managed.release.cluster_api, _VERSIONS[part])
+    labelled = {"selector": {"matchLabels": {"provider-components": part}}}
+    fetch = {"oci": {"oci": f"{said.registry}/{part}:{version}"}, "config-maps": labelled}
+    sync = {SYNC: ",".join(file.sync_labels)} if file.sync_labels else {}
+    args = {"core": sync, "infrastructure": {PREALLOCATION: "true"}}.get(part, {})
+    container = prune({"args": args, "imageUrl": said.model_dump()["images"].get(part)})
+    gates = {TAINTS: True} if file.taints_in_place and _VERSIONS[part] == "core" else {}
     return {
         "version": version,
         "fetchConfig": fetch.get(said.source),
-        "manager": gates,
-        "deployment": {"containers": [prune(container)]} if flags or image else None,
+        "manager": {"featureGates": gates},
+        "deployment": {"containers": [{"name": "manager", **container}]} if container else None,
     }

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from components.making.manifest import Manifest
 from components.making.validation import Placed, object_problems
-from components.site import site_objects
+from components.site import is_management, site_objects
 from foresite import parallel
 from foresite.command import (
     FOUND,
@@ -22,7 +22,14 @@ from foresite.command import (
     show_text,
     version,
 )
-from foresite.judged import Advice, Judged, judge_site, management_faults, place_problems
+from foresite.judged import (
+    Advice,
+    Judged,
+    judge_site,
+    management_faults,
+    object_faults,
+    place_problems,
+)
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -143,6 +150,8 @@ def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Prob
 
 def all_problems(loaded: Loaded, root: Path) -> list[Problem]:
     """The problems of a site's files, or else those of the objects that would come of them."""
+    if loaded.site and is_management(loaded.site):
+        return [*lock_problems(root, version()), *object_faults(loaded.site)]
     return findings(loaded, examine(loaded.site) if loaded.site else None, root)
 
 

@@ -17,7 +17,7 @@ from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, no_site, repository, show
 from foresite.commands.check import Examined, examine, findings, show_problems
-from foresite.commands.up import read_sound
+from foresite.commands.up import sound
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -53,15 +53,12 @@ def _render_management(options: argparse.Namespace, root: Path) -> int:
     """Render a management cluster, in a folder with the name of its stack."""
     if options.sites:
         raise UsageError("give sites, or --management: they are rendered apart")
-    loaded, problems = read_sound(root, [STACK + options.management])
-    ((name, one),) = loaded.items()
-    if problems or one.site is None:
-        show_problems(options.format, loaded, problems)
-        return FOUND
-    files = files_of(one.site, site_objects(one.site))
-    write(options.out / name, files)
-    _report(options, {name: files})
-    return OK
+    for site in sound(root, [STACK + options.management], options.format) or ():
+        files = files_of(site, site_objects(site))
+        write(options.out / site.name, files)
+        _report(options, {site.name: files})
+        return OK
+    return FOUND
 
 
 def _render(

@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from components.making.manifest import Manifest
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, say, show, version
+from components.site import is_management
+from foresite.command import FAILED, FOUND, OK, UsageError, repository, say, show
 from foresite.commands.check import all_problems, show_problems
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
@@ -19,13 +20,10 @@ from foresite.delivery.stack.engine import Engine, complaint, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
-from foresite.judged import management_objects
 from preview.gates import parse_allowances
-from preview.states.lock import lock_problems
 from schemas.facts.site import Site
-from schemas.load import Loaded, load
+from schemas.load import load
 from schemas.model.management import STACK
-from schemas.model.problem import Problem
 from schemas.site_parts import load_stack
 
 
@@ -55,26 +53,14 @@ def parse_acknowledgements(flags: Sequence[str], request: str = "") -> dict[str,
 
 def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
     """The named sites (all, where none is named); None where one has problems, which are shown."""
-    loaded, problems = read_sound(root, names)
+    of_stacks = any(each.startswith(STACK) for each in names)
+    loaded = {n: load_stack(root, n) for n in names} if of_stacks else load(root, names or None)
+    every = (problem for each in loaded.values() for problem in all_problems(each, root))
+    problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
     if problems:
         show_problems(form, loaded, problems)
         return None
     return [each.site for each in loaded.values() if each.site is not None]
-
-
-def read_sound(root: Path, names: Sequence[str]) -> tuple[dict[str, Loaded], list[Problem]]:
-    """The named sites, or management clusters by their stacks, with the problems of all."""
-    if not any(each.startswith(STACK) for each in names):
-        loaded = load(root, names or None)
-        every = (problem for each in loaded.values() for problem in all_problems(each, root))
-        # A file that two sites share has its faults once.
-        return loaded, list(dict.fromkeys(every))
-    loaded = {each: load_stack(root, each) for each in names}
-    return loaded, [
-        *lock_problems(root, version()),
-        *(problem for each in loaded.values() for problem in each.problems),
-        *(f for each in loaded.values() if each.site for f in management_objects(each.site)[1]),
-    ]
 
 
 def select(engine: Engine) -> None:
@@ -189,7 +175,7 @@ def _summary(
 def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
     context, place = site.file.management, f"-n {site.name} get baremetalhosts"
     where = f"namespace {site.name} on {context}"
-    if site.managed and site.name == site.managed.stack:
+    if is_management(site):
         where, place = context, "get coreproviders,infrastructureproviders,ironics -A"
     flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
     kubectl = str(engine.kubectl or "kubectl")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from schemas.kubernetes.bodies import Json, items, mapping
-from schemas.kubernetes.manifests import ManifestError, read_manifests
+from schemas.kubernetes.manifests import read_manifests
 from schemas.model.management import FOLDER, LABELS, STACK, ManagementFile
 from schemas.model.release import Release
 
@@ -38,12 +38,9 @@ class Managed:
         return f"{FOLDER}/{self.name}.yaml"
 
     def vendored(self) -> Iterator[Json]:
-        """The objects of its manifests; none of a file that cannot be read, which is a problem."""
+        """The objects of its manifests."""
         for each in self.file.manifests:
-            try:
-                yield from read_manifests(self.texts.get(each.file, ""))
-            except ManifestError:
-                continue
+            yield from read_manifests(self.texts.get(each.file, ""))
 
     def arguments(self) -> frozenset[str]:
         """The arguments of the managers, as far as a file says them."""

@@ -20,7 +20,6 @@ from schemas.model.primitives import (
     Sha256,
     text_form,
 )
-from schemas.model.ssh_key import PublicKey
 
 FOLDER = "management"
 STACK = f"{FOLDER}."
@@ -81,8 +80,6 @@ class Ironic(Model):
     """Address of Ironic for hosts, and for BMCs that fetch virtual media from it."""
     interface: Annotated[str, text_form(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,14}", "em2")] | None = None
     """Interface of its node that has the address; default: the one that has it."""
-    keepalived: ImageReference | None = None
-    """Image of keepalived, where that holds the address; it needs ``interface``."""
     dhcp: Dhcp | None = None
     """Network for hosts that boot by PXE; without it all boot by virtual media."""
     ramdisk: Annotated[dict[Architecture, Ramdisk], Field(min_length=1)]
@@ -91,8 +88,6 @@ class Ironic(Model):
     """Secret with Ironic's TLS certificate; without it Ironic speaks plain HTTP."""
     bmc_ca: SecretName | None = None
     """Secret with the authorities of BMCs' certificates."""
-    ssh_key: PublicKey | None = None
-    """Public key of who may log in to the ramdisk."""
 
 
 class Vendored(Model):

@@ -161,14 +161,14 @@ def _of_release(before: Input, after: Input) -> Iterator[Edit]:
 
 def _of_management(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of the management cluster that both sides name, and of the manifests that it names."""
-    mine, theirs = before.site.managed, after.site.managed
-    if mine is None or theirs is None or mine.name != theirs.name:
+    sides = {True: after.site.managed, False: before.site.managed}
+    found = [read_management(each.folder, before.site.file.management) for each in (before, after)]
+    first, second = (each.document if each else None for each in found)
+    theirs, mine = sides[True], sides[False]
+    if first is None or second is None or not theirs or not mine or theirs.name != mine.name:
         return
-    first, second = (read_management(side.folder, mine.name) for side in (before, after))
-    if not (first and first.document and second and second.document):
-        return
-    raw = {True: first.document.value, False: second.document.value}
-    for value in _values(first.document.value, second.document.value, (), ()):
+    raw = {True: first.value, False: second.value}
+    for value in _values(raw[True], raw[False], (), ()):
 
         def apply(site: Site, forward: bool, value: _Value = value) -> Site:
             changed = _put(raw[forward], value if forward else _mirror(value))
@@ -177,14 +177,15 @@ def _of_management(before: Input, after: Input) -> Iterator[Edit]:
             release = now.release if file.release == now.file.release else other.release
             return replace(site, managed=Managed(file, release, {**other.texts, **now.texts}))
 
-        yield Edit(_cause(first.document, second.document, value), apply)
+        yield Edit(_cause(first, second, value), apply)
     for path in sorted(mine.texts.keys() & theirs.texts.keys()):
         if mine.texts[path] != theirs.texts[path]:
 
             def exchange(site: Site, forward: bool, path: str = path) -> Site:
                 now, other = site.managed or mine, theirs if forward else mine
-                texts = {**now.texts, path: other.texts[path]}
-                return replace(site, managed=replace(now, texts=texts))
+                return replace(
+                    site, managed=replace(now, texts={**now.texts, path: other.texts[path]})
+                )
 
             yield Edit(Cause(f"{FOLDER}/{path}", 1, 1, path, "", "other content"), exchange)
 
