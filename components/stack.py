@@ -49,10 +49,10 @@ def deploy(site: Site) -> None:
         pulumi.log.info(
             f"{len(later)} objects of the site's own cluster follow once it answers: write its "
             f"kubeconfig context as cluster.context in sites/{site.name}.yaml "
-            f"(clusterctl get kubeconfig {site.name} -n {site.name})"
+            f"(clusterctl get kubeconfig {site.cluster_name} -n {site.namespace})"
         )
     pulumi.export("management", site.file.management)
-    pulumi.export("namespace", site.name)
+    pulumi.export("namespace", site.namespace)
     pulumi.export("objects", len(every) - len(later))
     pulumi.export("following", [f"{each.kind} {each.key[3]}" for each in later])
 

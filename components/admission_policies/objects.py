@@ -43,6 +43,8 @@ def facts(site: Site) -> Facts:
         remediator=f"{account}{REMEDIATOR}" if account else "",
         resetter=f"{account}{RESETTER}" if resets else "",
         operators=(operator.namespace,) if operator else (),
+        namespace=site.namespace,
+        cluster=site.cluster_name,
     )
 
 

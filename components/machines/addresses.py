@@ -16,6 +16,7 @@ from typing import Any
 from components.machines.names import CLUSTER_LABEL, metadata
 from components.making.manifest import Json, Manifest, filled
 from schemas.facts.addresses import host_ranges, ranges
+from schemas.facts.adopted import kept_machines
 from schemas.facts.host_networks import address_in, attached, pool_name, subnets
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyAddress, AnyNetwork
@@ -26,7 +27,10 @@ _BLOCK = 112
 
 
 def address_pools(site: Site) -> list[Manifest]:
-    """The pool of the zones' networks, and one for each further network."""
+    """The pool of the zones' networks, and one for each further network; none where all machines
+    keep the addresses that others gave them."""
+    if all(kept_machines(site, pool) for pool in site.file.pools):
+        return []
     spans = [
         _span(first, last, zone.network, zone.gateway)
         for zone in site.file.zones
@@ -80,8 +84,8 @@ def _pool(site: Site, network: str, spans: Iterable[Json], given: Mapping[str, s
     name = pool_name(site, network)
     (body,) = filled(
         __file__,
-        metadata=metadata(site, name, **{CLUSTER_LABEL: site.name}),
-        site=site.name,
+        metadata=metadata(site, name, **{CLUSTER_LABEL: site.cluster_name}),
+        site=site.cluster_name,
         prefix=name,
         ranges=spans,
         addresses={f"{host}-{name}": address for host, address in given.items()},

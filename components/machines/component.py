@@ -26,8 +26,8 @@ class Machines(SiteComponent[WholeSiteArgs]):
         """The values of the outputs."""
         cluster = site.file.cluster
         return {
-            "namespace": site.name,
-            "cluster": site.name,
+            "namespace": site.namespace,
+            "cluster": site.cluster_name,
             "endpoint": f"https://{cluster.endpoint}:{cluster.port}",
-            "kubeconfig_secret": f"{site.name}-kubeconfig",
+            "kubeconfig_secret": f"{site.cluster_name}-kubeconfig",
         }

@@ -1,5 +1,6 @@
 """The control plane: a KubeadmControlPlane, and the virtual IP that its hosts announce."""
 
+from components.machines.adopted import as_kept
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
 from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
@@ -11,6 +12,7 @@ from components.machines.workers import deletion
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, filled, prune
 from components.making.told import Told
+from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, VirtualIp
@@ -24,11 +26,13 @@ _INIT_ONLY = "test ! -f /run/kubeadm/kubeadm.yaml || "
 def control_plane(site: Site) -> list[Manifest]:
     """The templates of the control plane's machines, and the KubeadmControlPlane."""
     pool = site.control_plane
+    if stays := kept_machines(site, pool):
+        return [as_kept(site, stays, "KubeadmControlPlane", pool)]
     data = data_template(site, pool)
     template = machine_template(site, pool, data)
     (body,) = filled(
         __file__,
-        metadata=metadata(site, site.name),
+        metadata=metadata(site, site.control_plane_name),
         replicas=site.replicas(pool),
         version=site.version(pool),
         renew_days=site.file.cluster.renew_certificates_days,

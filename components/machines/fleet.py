@@ -10,8 +10,10 @@ from components.machines.health import startup_timeout
 from components.machines.names import COMPONENT
 from components.making.manifest import Manifest
 from components.making.taints import CONTROL_PLANE_LABEL, node_taints
+from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
+from schemas.kubernetes.bodies import mapping
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.reading.host_list import OUT, SPARE
@@ -119,6 +121,11 @@ def _group_labels(site: Site, pool: Pool) -> dict[str, str]:
         node_labels.REGION_LABEL: site.file.region,
         **site.placing_labels(pool),
     }
+    if stays := kept_machines(site, pool):
+        template = "machineTemplate" if pool.role is Role.CONTROL_PLANE else "template"
+        given = mapping(stays["spec"], template, "metadata", "labels")
+        found = {key: each for key, each in given.items() if node_labels.copied_to_nodes(key)}
+        found[OS_LABEL] = "linux"
     if pool.role is Role.CONTROL_PLANE:
         found[CONTROL_PLANE_LABEL] = ""
     return found

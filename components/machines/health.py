@@ -9,6 +9,7 @@ from pathlib import Path
 
 from components.machines.names import CLUSTER_LABEL, CONTROL_PLANE_LABEL, metadata
 from components.making.manifest import Json, Manifest, filled
+from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool
@@ -17,9 +18,12 @@ from schemas.rules.rollouts import STARTUP_MARGIN_SECONDS
 
 
 def health_checks(site: Site) -> list[Manifest]:
-    """A MachineHealthCheck for each pool, with the template of its remedy."""
+    """A MachineHealthCheck for each pool, with the template of its remedy. Machines that stay as they
+    were adopted lack the label by which it finds them."""
     found: list[Manifest] = []
     for pool in site.file.pools:
+        if kept_machines(site, pool):
+            continue
         if pool.health_check.remedy is Remedy.REBOOT:
             found.append(remediation_template(site, pool))
         found.append(health_check(site, pool))
@@ -43,8 +47,8 @@ def health_check(site: Site, pool: Pool) -> Manifest:
         remediation["templateRef"]["name"] = pool.name
     (body,) = filled(
         __file__,
-        metadata=metadata(site, pool.name, **{CLUSTER_LABEL: site.name}),
-        site=site.name,
+        metadata=metadata(site, pool.name, **{CLUSTER_LABEL: site.cluster_name}),
+        site=site.cluster_name,
         selector={CONTROL_PLANE_LABEL: ""} if control_plane else {POOL_LABEL: pool.name},
         startup=startup_timeout(site, pool),
         timeout=check.unhealthy_timeout_seconds,

@@ -9,7 +9,9 @@ import json
 from typing import NamedTuple
 
 from components.machines import names
+from components.machines.adopted import kept_host
 from components.making.manifest import Json, Manifest, annotate, labels, prune
+from schemas.facts.adopted import HOST, kept
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
@@ -63,13 +65,17 @@ def hosts(site: Site) -> list[Manifest]:
         pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
         for pool in site.file.pools
     }
-    namespace = site.name
-    return [_host(namespace, host, hardware[host.pool]) for host in site.hosts]
+    place, stay = (site.namespace, site.name), kept(site)
+    made = [_host(place, host, hardware[host.pool]) for host in site.hosts]
+    if not stay:
+        return made
+    pairs = ((each, stay.get((HOST, each.key[3]))) for each in made)
+    return [kept_host(each, body) if body else each for each, body in pairs]
 
 
 # Of two states that are compared most hosts are the same; each edit makes them all once more.
 @functools.lru_cache(maxsize=RECENT)
-def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
+def _host(place: tuple[str, str], host: Host, hardware: _Hardware) -> Manifest:
     spec = {
         "online": True,
         "bmc": {
@@ -82,7 +88,7 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
         **({"architecture": "aarch64"} if hardware.arch is Arch.ARM64 else {}),
         **(json.loads(hardware.raid) if hardware.raid else {}),
     }
-    body = {**_identity(namespace, host), "spec": spec}
+    body = {**_identity(place, host), "spec": spec}
     # A board may be another one when it comes back, and no webhook lets a boot MAC change.
     anew = () if host.out else (f'metadata.annotations["{names.UNHEALTHY_ANNOTATION}"]',)
     name = f"BareMetalHost/{host.name}"
@@ -90,13 +96,14 @@ def _host(namespace: str, host: Host, hardware: _Hardware) -> Manifest:
 
 
 @functools.lru_cache(maxsize=RECENT)
-def _identity(namespace: str, host: Host) -> Json:
-    """A host without its spec."""
+def _identity(place: tuple[str, str], host: Host) -> Json:
+    """A host without its spec; ``place`` is its namespace, and the site."""
+    namespace, site = place
     found = {
         "name": host.name,
         "namespace": namespace,
         "labels": {
-            **labels(namespace, names.COMPONENT),
+            **labels(site, names.COMPONENT),
             names.POOL_LABEL: host.pool,
             names.RACK_LABEL: host.rack,
             names.ZONE_LABEL: host.zone,

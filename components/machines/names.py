@@ -45,6 +45,6 @@ def metadata(site: Site, name: str, **more: str) -> dict[str, Any]:
     """The metadata of a namespaced object; ``more`` are further labels by key."""
     return {
         "name": name,
-        "namespace": site.name,
+        "namespace": site.namespace,
         "labels": {**labels(site.name, COMPONENT), **more},
     }

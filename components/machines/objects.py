@@ -6,6 +6,7 @@ pools (workers.py), templates that both are made from (templates.py, bootstrap.p
 """
 
 from components.machines.addresses import address_pools
+from components.machines.adopted import as_kept
 from components.machines.controlplane import control_plane
 from components.machines.firmware import firmware
 from components.machines.health import health_checks
@@ -16,6 +17,7 @@ from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
 from components.making.manifest import Manifest, annotate, filled
 from components.making.pod_security import pod_security_labels
+from schemas.facts.adopted import kept
 from schemas.facts.site import Site
 
 
@@ -23,7 +25,7 @@ def objects(site: Site) -> list[Manifest]:
     """Every object of a site's machines: on its management cluster, and the agent of hosts on its
     own."""
     others = [
-        namespace(site),
+        *namespace(site),
         *clusters(site),
         *worker_version_guard(site),
         *address_pools(site),
@@ -35,21 +37,27 @@ def objects(site: Site) -> list[Manifest]:
     return [*annotate(others), *hosts(site), *host_agent(site)]
 
 
-def namespace(site: Site) -> Manifest:
+def namespace(site: Site) -> list[Manifest]:
     """The namespace that holds everything of the site on the management cluster.
 
     Protected, as deleting it deletes every BareMetalHost in it, which wipes them. No pod runs in
-    it, so Pod Security is as strict as it can be.
+    it, so Pod Security is as strict as it can be. That of an adopted site is somebody else's.
     """
+    if site.file.adopted:
+        return []
     found = {key: value for key, value in metadata(site, site.name).items() if key != "namespace"}
     found["labels"] = {**found["labels"], **pod_security_labels("restricted")}
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
-    return Manifest("Namespace", body, protect=True)
+    return [Manifest("Namespace", body, protect=True)]
 
 
 def clusters(site: Site) -> list[Manifest]:
     """The Cluster, and the Metal3Cluster with the endpoint and the zones that the control plane may
-    spread over."""
+    spread over; those of an adopted site stay as they are."""
+    stay = [as_kept(site, each, each["kind"]) for (kind, _), each in kept(site).items()
+            if kind in ("Cluster", "Metal3Cluster")]  # fmt: skip
+    if stay:
+        return stay
     file, used = site.file.cluster, site.zones_of(site.control_plane)
     bodies = filled(
         __file__,

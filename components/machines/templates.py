@@ -37,10 +37,10 @@ def data_template(site: Site, pool: Pool) -> Manifest:
     """How a pool's hosts learn their name, zone, rack and address."""
     (body,) = filled(
         _FOLDER / "data_template.yaml",
-        site=site.name,
+        site=site.cluster_name,
         addresses=addresses_to_metadata(site, pool),
         network=network_data(site, pool),
     )
     name = hash_name(pool.name, body["spec"])
-    body["metadata"] = metadata(site, name, **{CLUSTER_LABEL: site.name})
+    body["metadata"] = metadata(site, name, **{CLUSTER_LABEL: site.cluster_name})
     return Manifest(f"Metal3DataTemplate/{pool.name}", body, keep=True)

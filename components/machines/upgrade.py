@@ -22,6 +22,7 @@ def worker_version_guard(site: Site) -> list[Manifest]:
     """
     name = f"foresite-{site.name}-worker-version"
     metadata: Json = {"name": name, "labels": labels(site.name, COMPONENT)}
-    values = {"control_plane": CONTROL_PLANE_API, "group": group(CLUSTER_API), "site": site.name}
+    values = {"control_plane": CONTROL_PLANE_API, "group": group(CLUSTER_API)}
+    values |= {"name": site.control_plane_name, "namespace": site.namespace}
     policy, binding = (TOLD.rows(each, **values)[0] for each in ("policy", "binding"))
     return in_force("worker-version", metadata, policy, binding, target=Target.MANAGEMENT)

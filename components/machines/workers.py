@@ -1,11 +1,13 @@
 """Worker pools: a MachineDeployment each, or one for each zone where rollouts keep zones apart."""
 
 from components.machines import names
+from components.machines.adopted import as_kept
 from components.machines.applied import not_in_name
 from components.machines.bootstrap import kubeadm_config, machine_labels, registration
 from components.machines.in_place import machine_taints
 from components.machines.templates import data_template, machine_template
 from components.making.manifest import Json, Manifest, filled, hash_name, name_content, prune
+from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool, Rollout
 from schemas.model.vocabulary import Remedy, RolloutStrategy
@@ -20,6 +22,9 @@ def workers(site: Site) -> list[Manifest]:
     """The objects of all worker pools, in the order of the file."""
     found: list[Manifest] = []
     for pool in site.worker_pools:
+        if stays := kept_machines(site, pool):
+            found.append(as_kept(site, stays, f"MachineDeployment/{pool.name}", pool))
+            continue
         config = config_template(site, pool)
         data = data_template(site, pool)
         found += [config, data]
@@ -51,11 +56,13 @@ def deployment(
 ) -> Manifest:
     """The MachineDeployment of a pool (in one zone)."""
     name = f"{pool.name}-{zone}" if zone else pool.name
-    match = {names.CLUSTER_LABEL: site.name, names.DEPLOYMENT_LABEL: name}
+    match = {names.CLUSTER_LABEL: site.cluster_name, names.DEPLOYMENT_LABEL: name}
+    if pool.adopted:
+        name, match = pool.adopted.deployment, dict(pool.adopted.selector)
     (body,) = filled(
         __file__,
-        metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: site.name}),
-        site=site.name,
+        metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: site.cluster_name}),
+        site=site.cluster_name,
         replicas=site.replicas(pool, zone),
         strategy=_strategy(pool.rollout),
         match=match,

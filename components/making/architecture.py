@@ -33,7 +33,7 @@ def wrong_images(
         (name, each.name, "", each.body) for name, each in objects if each.target is Target.SITE
     ]
     network = site.file.cluster.pod_network
-    if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
+    if network.file and network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         others = read_manifests(site.texts[network.file])
         made += [("pod-network", "ConfigMap/pod-network", _held(each), each) for each in others]
     for component, name, path, body in made:

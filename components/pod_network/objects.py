@@ -20,6 +20,8 @@ COMPONENT = "pod-network"
 def objects(site: Site) -> list[Manifest]:
     """The objects of the pod network, on the cluster that the site's choice asks for."""
     network = site.file.cluster.pod_network
+    if not network.file:
+        return []  # an adopted cluster has one
     text = site.texts[network.file]
     if network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         return annotate(through_cluster_api(site, text))
@@ -32,7 +34,7 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
     Strategy Reconcile applies a changed ConfigMap again; it never deletes what was dropped from it
     (Cluster API 1.13, clusterresourceset_controller.go).
     """
-    common = {"namespace": site.name, "labels": labels(site.name, COMPONENT)}
+    common = {"namespace": site.namespace, "labels": labels(site.name, COMPONENT)}
     parts = {f"{COMPONENT}-{n}" if n > 1 else COMPONENT: p for n, p in enumerate(_parts(text), 1)}
     resources = [{"kind": "ConfigMap", "name": name} for name in parts]
     metadata = {"name": COMPONENT, **common}

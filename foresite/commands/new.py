@@ -65,7 +65,7 @@ def run(options: argparse.Namespace) -> int:
         texts |= {each: (home / each).read_text("utf-8") for each in brought}
         if region in texts:
             texts[region] = _marked(texts[region])
-    _write(root, texts)
+    write_all(root, texts)
     _report(options, sorted(texts), root, site)
     return OK
 
@@ -139,7 +139,7 @@ def _note(schema: Any, path: tuple[str | int, ...]) -> str:
     return sentence[:1].lower() + sentence[1:]
 
 
-def _write(folder: Path, texts: dict[str, str]) -> None:
+def write_all(folder: Path, texts: dict[str, str]) -> None:
     """Write all files or none; ``x`` refuses to overwrite what came up meanwhile."""
     written: list[Path] = []
     try:

@@ -46,7 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hosts(site: Site) -> list[Json]:
-    return listed(site.file.management, site.name, "baremetalhosts")
+    return listed(site.file.management, site.namespace, "baremetalhosts")
 
 
 def listed(context: str, namespace: str, plural: str) -> list[Json]:

@@ -162,7 +162,7 @@ def _summary(
     if later:
         lines += [
             f"\n{len(later)} objects follow once the site's own cluster answers:",
-            f"  clusterctl get kubeconfig {site.name} -n {site.name}",
+            f"  clusterctl get kubeconfig {site.cluster_name} -n {site.namespace}",
             f"  then write its context as cluster.context in sites/{site.name}.yaml",
         ]
     lines += [
@@ -173,8 +173,8 @@ def _summary(
 
 
 def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
-    context, place = site.file.management, f"-n {site.name} get baremetalhosts"
-    where = f"namespace {site.name} on {context}"
+    context, place = site.file.management, f"-n {site.namespace} get baremetalhosts"
+    where = f"namespace {site.namespace} on {context}"
     if is_management(site):
         where, place = context, "get coreproviders,infrastructureproviders,ironics -A"
     flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
@@ -190,7 +190,8 @@ def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[
 
 
 def _after_the_end(site: Site) -> list[str]:
-    look = f"kubectl --context {site.file.management} -n {site.name} get cluster,baremetalhosts"
+    where = f"--context {site.file.management} -n {site.namespace}"
+    look = f"kubectl {where} get cluster,baremetalhosts"
     return [
         f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",
         f"look:      {look}",

@@ -54,12 +54,15 @@ class Facts(NamedTuple):
     ``remediator``: the user name of the program that marks nodes with faults; ``resetter``: of the
     one that asks for resets by a label; each empty where there is none. ``operators``: namespaces
     that Foresite makes for programs of others, which choose the images of their pods themselves.
+    ``namespace`` and ``cluster`` are those of an adopted site on its management cluster.
     """
 
     site: str
     remediator: str = ""
     resetter: str = ""
     operators: tuple[str, ...] = ()
+    namespace: str = ""
+    cluster: str = ""
 
 
 class Matched(NamedTuple):
@@ -122,6 +125,8 @@ def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
     values = {
         **_VALUES,
         "site": facts.site,
+        "namespace": facts.namespace or facts.site,
+        "of": facts.cluster or facts.site,
         "policy": object_name(name, cluster, facts.site),
         "remediator": by_remediator if facts.remediator else "",
         "resetter": by_resetter if facts.resetter else "",

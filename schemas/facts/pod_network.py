@@ -23,6 +23,6 @@ def enforces_policies(site: Site) -> bool:
     """True if the pod network is known to enforce NetworkPolicies."""
     # A program whose cluster others make says nothing of its pod network.
     network = getattr(site.file.cluster, "pod_network", None)
-    text = site.texts[network.file] if network else ""
+    text = site.texts[network.file] if network and network.file else ""
     names = {each["metadata"]["name"] for each in read_manifests(text) if "spec" in each}
     return bool(names & ENFORCING)

@@ -50,7 +50,7 @@ def _bmcs(site: Site) -> Iterator[SecretReference]:
     (buildAndValidateBMCCredentials): the keys username and password, in the host's namespace."""
     for host in site.hosts:
         name = bmc_secret(host.name, site.file.bmc.credentials)
-        yield SecretReference(True, site.name, name, ("username", "password"))
+        yield SecretReference(True, site.namespace, name, ("username", "password"))
 
 
 def _keys(site: Site) -> Iterator[SecretReference]:
@@ -58,7 +58,7 @@ def _keys(site: Site) -> Iterator[SecretReference]:
     (resolveFiles): without the Secret no control-plane host gets its user data, and none joins."""
     encryption = site.file.cluster.encryption
     if encryption and encryption.secret:
-        yield SecretReference(True, site.name, encryption.secret, (ENCRYPTION_KEY,))
+        yield SecretReference(True, site.namespace, encryption.secret, (ENCRYPTION_KEY,))
 
 
 def _reboots(site: Site) -> Iterator[SecretReference]:

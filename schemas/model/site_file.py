@@ -18,6 +18,7 @@ from schemas.model.addresses import (
     Network6,
     RegistryUrl,
 )
+from schemas.model.adopted import Adopted, AdoptedPool
 from schemas.model.cluster import Cluster
 from schemas.model.extra import Extra
 from schemas.model.first_boot import FirstBoot
@@ -198,6 +199,8 @@ class Pool(Model):
     own: <model>-1g-10gb, <model>-shared-4 or <model>-mps-4."""
     network_devices: PoolNetworkDevices = PoolNetworkDevices()
     """Network devices that its pods can request."""
+    adopted: AdoptedPool | None = None
+    """Names that it had before Foresite; they stay for ever."""
 
 
 class SiteFile(Model):
@@ -261,6 +264,8 @@ class SiteFile(Model):
     """Components of one's own, by name, each with its settings."""
     access: Access | None = None
     """Staff who run or watch the site's cluster; teams name their own people."""
+    adopted: Adopted | None = None
+    """A cluster that ran before Foresite; without it Foresite made the cluster."""
     policies: SitePolicies = SitePolicies()
     """Rules of the site's own, and exceptions from rules."""
     decommission: Decommission | None = None

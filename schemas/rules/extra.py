@@ -127,7 +127,7 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
     metadata = item.body["metadata"]
     namespace = metadata.get("namespace", "")
     if entry.cluster == "management":
-        if namespace != site.name:
+        if namespace != site.namespace:
             yield item.say("extra-other-namespace", namespace or "no namespace", site)
         if is_managed(group) and group != ADDRESSES:
             yield item.say("extra-manages-hosts")
@@ -149,7 +149,7 @@ def charts(site: Site) -> Iterator[Finding]:
     at = ("cluster", "pod_network")
     if network.chart or network.manifests:
         yield from _one_origin("the pod network", network.manifests, network.chart, at)
-    else:
+    elif site.file.adopted is None:
         yield say("pod-network-missing", at)
     if network.chart:
         yield from _chart(site, network.chart, (*at, "chart"))

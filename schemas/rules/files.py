@@ -27,6 +27,7 @@ _FILES = (
     "cluster.pod_network.manifests",
     "cluster.audit.policy",
     "cluster.admission",
+    "adopted.objects",
     "policies.python.*",
     "extra.*.manifests.*",
 )

@@ -17,6 +17,8 @@ from schemas.rules.finding import Finding, Path, TextPlace, say
 
 _PLACE: Path = ("secrets",)
 _KNOWN = ("site", "namespace", "secret")
+_OBJECTS: tuple[Path, ...] = (MANIFESTS, ("adopted", "objects"))
+"""Files of objects, in which names tell secrets."""
 _OF_CLUSTER_API = ("kubeconfig", "ca", "etcd", "proxy", "sa")
 """Ends of the names of a cluster's own Secrets, after <cluster>- (util/secret/consts.go)."""
 
@@ -75,14 +77,14 @@ def _name(each: SecretReference) -> str:
 def bmc_credentials(site: Site) -> Iterator[Finding]:
     """The Secret of the BMCs is none that Cluster API makes, which would overwrite it."""
     name = site.file.bmc.credentials
-    if name in {f"{site.name}-{end}" for end in _OF_CLUSTER_API}:
+    if name in {f"{site.cluster_name}-{end}" for end in _OF_CLUSTER_API}:
         yield say("bmc-secret-of-cluster-api", ("bmc", "credentials"), name, site)
 
 
 def literals(site: Site) -> Iterator[Finding]:
     """No file that the site names holds a key or a password."""
     for path, place in site_file_references(site.file):
-        for line, column, said in _literals(site.texts.get(path, ""), place == MANIFESTS):
+        for line, column, said in _literals(site.texts.get(path, ""), place in _OBJECTS):
             at = TextPlace(f"sites/{path}", line, column, place)
             yield Finding(Code.SECRET_IN_FILE, at, said.message, said.fix)
 

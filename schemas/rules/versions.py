@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.model.hardware import Arch
 from schemas.model.primitives import minor
@@ -29,6 +30,8 @@ def versions(site: Site) -> Iterator[Finding]:
 def operating_system(at: InPool) -> Iterator[Finding]:
     """A pool's operating system has an image for the Kubernetes version of its machines."""
     site, pool = at.site, at.pool
+    if kept_machines(site, pool):
+        return  # its image is that of a template which Foresite does not make
     systems, name = site.release.operating_systems, site.os_name(pool)
     place = at.path("os") if pool.os else at.path("name")
     if name not in systems:
@@ -61,7 +64,7 @@ def _supported_minor(
     advice = nearest(version, known) or f"one of {', '.join(known)}"
     if not low <= minor(version) <= high:
         yield say("version-unsupported", place, site, core, low, high, version, advice)
-    elif version not in known:
+    elif version not in known and not kept_machines(site, site.control_plane):
         yield say("version-unknown", place, site, version, advice)
 
 
