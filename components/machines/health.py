@@ -18,8 +18,8 @@ from schemas.rules.rollouts import STARTUP_MARGIN_SECONDS
 
 
 def health_checks(site: Site) -> list[Manifest]:
-    """A MachineHealthCheck for each pool, with the template of its remedy. Machines that stay as they
-    were adopted lack the label by which it finds them."""
+    """A MachineHealthCheck for each pool, with the template of its remedy. Machines that stay as
+    they were adopted lack the label by which it finds them."""
     found: list[Manifest] = []
     for pool in site.file.pools:
         if kept_machines(site, pool):

@@ -85,8 +85,10 @@ def adopted_pool(at: InPool) -> Iterator[Finding]:
     spec = mapping(body, "spec")
     version = (spec if control_plane else mapping(mapping(spec, "template"), "spec")).get("version")
     if version != site.version(pool):
-        held = "workers" if site.file.cluster.workers and not control_plane else "kubernetes"
-        yield say("adopted-differs", ("cluster", held), site.version(pool), version, *named)
+        own = control_plane or site.file.cluster.workers is None
+        how = f"add workers: {version}" if own and not control_plane else f"write {version}"
+        place = ("cluster", "kubernetes" if own else "workers")
+        yield say("adopted-differs", place, site.version(pool), version, how, *named)
 
 
 def adopted_network(site: Site, adopted: Adopted) -> Iterator[Finding]:

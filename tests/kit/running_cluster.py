@@ -1,4 +1,4 @@
-"""A cluster that somebody made without Foresite, in the shape of clusterctl's template for Metal3."""
+"""A cluster that somebody made without Foresite, in the shape of clusterctl's template."""
 
 import json
 from pathlib import Path
@@ -48,11 +48,12 @@ def _host(number: int) -> Json:
 
 def owned(body: Json, manager: str) -> Json:
     """An object as an engine applied it: the owner of each field is in managedFields."""
-    fields = {"f:metadata": _fields({k: body["metadata"].get(k, {}) for k in ("labels", "annotations")}),
-              "f:spec": _fields(body.get("spec", {}))}  # fmt: skip
-    entry = {"manager": manager, "operation": "Apply", "apiVersion": body["apiVersion"], "fieldsType": "FieldsV1", "fieldsV1": fields}  # fmt: skip
-    metadata = {**body["metadata"], "uid": f"uid-{body['metadata']['name']}", "generation": 1, "managedFields": [entry]}  # fmt: skip
-    return {**body, "metadata": metadata}
+    metadata = body["metadata"]
+    about = {key: metadata.get(key, {}) for key in ("labels", "annotations")}
+    fields = {"f:metadata": _fields(about), "f:spec": _fields(body.get("spec", {}))}
+    entry = {"manager": manager, "operation": "Apply", "fieldsV1": fields}
+    more = {"uid": f"uid-{metadata['name']}", "generation": 1, "managedFields": [entry]}
+    return {**body, "metadata": {**metadata, **more}}
 
 
 def _fields(value: Any) -> Json:
@@ -87,7 +88,7 @@ def live(manager: str = "kustomize-controller") -> list[Json]:
         of_set = {"kind": "MachineSet", "name": f"{CLUSTER}-abc12"}
         owner = {"kind": "KubeadmControlPlane", "name": CLUSTER} if number < CONTROL else of_set
         machine = _made("Machine", f"m-{number}", owner)
-        machine["spec"] = {"clusterName": CLUSTER, "infrastructureRef": {"kind": "Metal3Machine", "name": f"m3m-{number}"}}  # fmt: skip
+        machine["spec"] = {"infrastructureRef": {"kind": "Metal3Machine", "name": f"m3m-{number}"}}
         addresses = [{"type": "InternalIP", "address": f"10.30.0.{10 + number}"}]
         machine["status"] = {"nodeRef": {"name": f"n-{number}"}, "addresses": addresses,
                              "conditions": [{"type": "Available", "status": "True"}]}  # fmt: skip

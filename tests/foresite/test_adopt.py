@@ -1,0 +1,284 @@
+"""Adoption, offline: nothing of a running cluster changes, or nothing is written."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from components.effects.vocabulary import Impact
+from components.machines.adopted import same_bmc
+from components.machines.fleet import side_of
+from components.making.manifest import Json, Manifest, Target
+from components.site import objects_by_name
+from foresite.adoption.bundle import parse
+from foresite.adoption.verdict import judge_adoption
+from foresite.cli import main
+from preview.differences.compare import compare
+from preview.verdict.judge import judge
+from schemas.facts.site import Site
+from schemas.load import load_site
+from tests.kit import running_cluster as cluster
+
+Edit = Callable[[dict[tuple[str, str], Json]], Any]
+WRITTEN = ("sites/prod.yaml", "sites/prod.hosts.csv", "sites/adopted/prod.yaml")
+
+
+def plan(root: Path, objects: list[Json], *more: str) -> int:
+    (root / "sites").mkdir(exist_ok=True)
+    bundle = cluster.write_bundle(root / "bundle.json", objects)
+    return main(["--root", str(root), "adopt", "plan", str(bundle), *more])
+
+
+def known(root: Path) -> Site:
+    """The site, with what only a person knows."""
+    file = root / WRITTEN[0]
+    file.write_text(file.read_text().replace("TODO: time servers", "10.30.0.2"))
+    loaded = load_site(root, "prod")
+    assert loaded.site is not None, [str(each) for each in loaded.problems]
+    return loaded.site
+
+
+def made_of(site: Site) -> dict[str, Manifest]:
+    return {
+        f"{each.kind} {each.key[3]}": each
+        for each in objects_by_name(site).values()
+        if each.target is Target.MANAGEMENT
+    }
+
+
+@pytest.fixture
+def adopted(tmp_path: Path) -> Path:
+    assert plan(tmp_path, cluster.live(), "--region", "jp-east") == 0
+    return tmp_path
+
+
+def test_what_cluster_api_compares_is_as_it_stands(adopted: Path) -> None:
+    made, kinds = made_of(known(adopted)), set()
+    for each in cluster.manifests():
+        title = f"{each['kind']} {each['metadata']['name']}"
+        if title in made:
+            kinds.add(each["kind"])
+            body = made[title].body
+            assert body["spec"] == each["spec"]
+            labels = each["metadata"].get("labels", {})
+            assert labels.items() <= body["metadata"]["labels"].items()
+            assert body["metadata"]["namespace"] == cluster.NAMESPACE
+            assert made[title].protect
+    assert kinds == {
+        "Cluster", "Metal3Cluster", "KubeadmControlPlane", "MachineDeployment", "BareMetalHost"
+    }  # fmt: skip
+    others = {title.split()[0] for title in made} - kinds
+    assert others == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+
+def test_plan_says_none_for_each_host_and_what_is_left_to_write(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert plan(tmp_path, cluster.live(), "--format", "json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["verdict"] == ["none, for each of 6 hosts"]
+    assert [each.split(": ")[1] for each in said["to write"]] == ["region", "first_boot.ntp[0]"]
+    assert tuple(said["written"]) == WRITTEN
+    assert not any(": spec" in each or " spec." in each for each in said["in place"])
+
+
+def test_a_plan_is_the_same_each_time_and_overwrites_nothing(adopted: Path) -> None:
+    texts = [(adopted / name).read_text() for name in WRITTEN]
+    assert plan(adopted, cluster.live()) == 2
+    for name in WRITTEN:
+        (adopted / name).unlink()
+    assert plan(adopted, cluster.live()[::-1], "--region", "jp-east") == 0
+    assert [(adopted / name).read_text() for name in WRITTEN] == texts
+
+
+def _set(kind: str, name: str, *path: str | int, to: Any) -> Edit:
+    def edit(objects: dict[tuple[str, str], Json]) -> None:
+        at: Any = objects[kind, name]
+        for step in path[:-1]:
+            at = at.setdefault(step, {}) if isinstance(at, dict) else at[step]
+        at[path[-1]] = to
+
+    return edit
+
+
+_MD, _KCP = ("MachineDeployment", "prod"), ("KubeadmControlPlane", "prod")
+_CLUSTER, _HOST, _SPARE = (
+    ("Cluster", "prod"),
+    ("BareMetalHost", "node-3"),
+    ("BareMetalHost", "node-5"),
+)
+_NOTE = ("metadata", "annotations")
+REFUSED: dict[str, tuple[Edit, str]] = {
+    "a class": (_set(*_CLUSTER, "spec", "topology", to={"class": "a"}), "ClusterClass"),
+    "a pool of a class": (
+        _set(*_MD, "metadata", "labels", "topology.cluster.x-k8s.io/owned", to=""),
+        "ClusterClass",
+    ),
+    "a paused cluster": (_set(*_CLUSTER, "spec", "paused", to=True), "is paused"),
+    "a paused pool": (_set(*_MD, *_NOTE, "cluster.x-k8s.io/paused", to=""), "is paused"),
+    "a rollout of workers": (
+        _set(*_MD, "status", "upToDateReplicas", to=1),
+        "MachineDeployment prod is rolling out (upToDateReplicas 1)",
+    ),
+    "a rollout of the control plane": (
+        _set(*_KCP, "status", "replicas", to=4),
+        "KubeadmControlPlane prod is rolling out",
+    ),
+    "an edit that is not seen yet": (_set(*_MD, "metadata", "generation", to=2), "not seen yet"),
+    "an autoscaler": (
+        _set(*_MD, *_NOTE, "cluster.x-k8s.io/cluster-api-autoscaler-node-group-max-size", to="9"),
+        "cluster-autoscaler",
+    ),
+    "another control plane": (
+        _set(*_CLUSTER, "spec", "controlPlaneRef", "kind", to="TalosControlPlane"),
+        "of kind TalosControlPlane",
+    ),
+    "another bootstrap": (
+        _set(*_MD, "spec", "template", "spec", "bootstrap", "configRef", "kind", to="TalosConfig"),
+        "TalosConfig",
+    ),
+    "a template that is gone": (
+        lambda objects: objects.pop(("Metal3MachineTemplate", "prod-workers")),
+        "Metal3MachineTemplate prod-workers, which is not in the bundle",
+    ),
+    "a cluster of another version": (
+        lambda objects: objects[_MD].update(apiVersion="cluster.x-k8s.io/v1beta1"),
+        "cluster.x-k8s.io/v1beta1",
+    ),
+    "two clusters": (
+        lambda o: o.update({("Cluster", "b"): cluster.owned(copy.deepcopy(
+            {**o[_CLUSTER], "metadata": {"name": "b", "namespace": cluster.NAMESPACE}}), "helm")}),
+        "has 2 Clusters (b, prod)",
+    ),
+    "a machine that goes": (
+        _set("Machine", "m-4", "metadata", "deletionTimestamp", to="now"), "being deleted"
+    ),
+    "a machine that is not well": (
+        _set("Machine", "m-4", "status", "conditions", 0, "status", to="False"), "not available"
+    ),
+    "a machine without a host": (
+        _set("Machine", "m-4", "spec", "infrastructureRef", "name", to="m3m-9"), "no BareMetalHost"
+    ),
+    "a machine of nobody": (
+        _set("Machine", "m-4", "metadata", "ownerReferences", to=[]), "belongs to no"
+    ),
+    "a host of an installer": (
+        _set(*_SPARE, "spec", "externallyProvisioned", to=True), "not installed by Metal3"
+    ),
+    "a host on its way": (
+        _set(*_SPARE, "status", "provisioning", "state", to="deprovisioning"), "deprovisioning"
+    ),
+    "a host with an error": (_set(*_HOST, "status", "errorType", to="power"), "error (power)"),
+    "a detached host": (
+        _set(*_HOST, *_NOTE, "baremetalhost.metal3.io/detached", to=""), "metal3.io/detached"
+    ),
+    "a host that is off": (_set(*_SPARE, "spec", "online", to=False), "switched off"),
+    "a host of others": (
+        _set(*_SPARE, "spec", "consumerRef", to={"kind": "Pod", "name": "x"}), "held by Pod x"
+    ),
+    "a BMC by name": (
+        _set(*_HOST, "spec", "bmc", "address", to="redfish://bmc.prod.lan/redfish/v1"), "bmc.prod"
+    ),
+    "no owners of fields": (
+        lambda objects: objects[_MD]["metadata"].pop("managedFields"), "no managedFields"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused_has_a_sentence_and_leaves_no_file(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    edit, sentence = REFUSED[name]
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in cluster.live()}
+    edit(objects)
+    assert plan(tmp_path, list(objects.values()), "--format", "json") == 1
+    said = json.loads(capsys.readouterr().out)["refused"]
+    assert any(sentence in each for each in said), said
+    assert not list((tmp_path / "sites").iterdir())
+
+
+def test_a_difference_to_the_live_cluster_is_found(adopted: Path) -> None:
+    """The same judge sees an edit of what is compared, and one in place that a server would see."""
+    site = known(adopted)
+    for path, to in (
+        (("kubeadmConfigSpec", "files", 0, "content"), "another text"),
+        (("rollout", "strategy", "rollingUpdate", "maxSurge"), 0),
+    ):
+        objects = {(each["kind"], each["metadata"]["name"]): each for each in cluster.live()}
+        assert not judge_adoption(parse(adopted / "bundle.json"), site).wrong
+        _set(*_KCP, "spec", *path, to=to)(objects)
+        bundle = parse(cluster.write_bundle(adopted / "other.json", list(objects.values())))
+        assert any("KubeadmControlPlane" in each for each in judge_adoption(bundle, site).wrong)
+
+
+@pytest.mark.parametrize(
+    ("kind", "hosts"),
+    [
+        ("MachineDeployment", "node-3 node-4 node-5"),
+        ("KubeadmControlPlane", "node-0 node-1 node-2"),
+    ],
+)
+def test_what_leaves_the_file_rolls_its_pool_and_no_other(
+    adopted: Path, kind: str, hosts: str
+) -> None:
+    before = known(adopted)
+    file = adopted / WRITTEN[2]
+    kept = [each for each in file.read_text().split("---\n") if f"\nkind: {kind}\n" not in each]
+    file.write_text("---\n".join(kept))
+    if kind == "KubeadmControlPlane":  # its webhook lets nobody take clusterConfiguration away
+        text = (adopted / WRITTEN[0]).read_text()
+        (adopted / WRITTEN[0]).write_text(text.replace("audit: null", "audit: {days: 7}"))
+    after = known(adopted)
+    sides = [side_of(each, objects_by_name(each)) for each in (before, after)]
+    found = judge(compare("prod", *sides), {}, {})
+    rolled = {each.host for each in found.hosts if each.impact is Impact.REIMAGE}
+    assert rolled == set(hosts.split())
+    assert {each.impact for each in found.hosts} == {Impact.REIMAGE, Impact.NONE}
+    live, made = (made_of(each)[f"{kind} prod"].body["spec"] for each in (before, after))
+    assert live.get("selector") == made.get("selector")
+    assert found.deletions == ()
+
+
+def listed(*objects: Json) -> str:
+    return json.dumps({"items": [{"apiVersion": "v1", **each} for each in objects]})
+
+
+A: Json = {"kind": "A", "metadata": {"name": "a", "namespace": "b"}}
+SECRET = {"kind": "Secret", "metadata": {"name": "a"}, "data": {"b": "aHVudGVyMg=="}}
+BAD: dict[str, tuple[str, str]] = {
+    "no JSON": ("kind: List", "no JSON"),
+    "a number": ("7", "no List"),
+    "no objects": (listed(), "no List"),
+    "a Secret": (listed(SECRET), "content of Secret a"),
+    "twice": (listed(A, A), "there twice"),
+    "two namespaces": (listed(A, {"kind": "A", "metadata": {"name": "c"}}), "read one"),
+    "no Cluster": (listed(A), "0 Clusters"),
+    "odd fields": (
+        listed({"kind": "Cluster", "metadata": {"name": "a"}, "spec": 3}),
+        "of kind none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_file_that_is_no_bundle_is_refused(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text, sentence = BAD[name]
+    (tmp_path / "sites").mkdir()
+    (tmp_path / "b.json").write_text(text)
+    assert main(["--root", str(tmp_path), "adopt", "plan", str(tmp_path / "b.json")]) in (1, 2)
+    found = capsys.readouterr()
+    assert sentence in found.out + found.err
+    assert "aHVudGVyMg" not in found.out + found.err
+
+
+def test_bmc_addresses_that_say_the_same() -> None:
+    full = "redfish://10.0.0.1/redfish/v1/Systems/1"
+    assert all(same_bmc(one, full) for one in (full, f"{full}/", "10.0.0.1", "redfish://10.0.0.1"))
+    others = ("10.0.0.2", "ipmi://10.0.0.1", "redfish://10.0.0.1/redfish/v1/Systems/2")
+    assert not any(same_bmc(one, full) for one in others)
