@@ -14,6 +14,7 @@ from components.making.manifest import Target
 from components.record import module
 from components.shell import SiteArgs, SiteComponent, cluster_providers
 from components.site import COMPONENTS, site_objects
+from schemas.facts.adopted import managed
 from schemas.facts.site import Site
 
 
@@ -49,10 +50,10 @@ def deploy(site: Site) -> None:
         pulumi.log.info(
             f"{len(later)} objects of the site's own cluster follow once it answers: write its "
             f"kubeconfig context as cluster.context in sites/{site.name}.yaml "
-            f"(clusterctl get kubeconfig {site.cluster_name} -n {site.namespace})"
+            f"(clusterctl get kubeconfig {managed(site).cluster} -n {managed(site).namespace})"
         )
     pulumi.export("management", site.file.management)
-    pulumi.export("namespace", site.namespace)
+    pulumi.export("namespace", managed(site).namespace)
     pulumi.export("objects", len(every) - len(later))
     pulumi.export("following", [f"{each.kind} {each.key[3]}" for each in later])
 

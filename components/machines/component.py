@@ -4,6 +4,7 @@ import pulumi
 
 from components.machines.objects import objects
 from components.shell import SiteComponent, WholeSiteArgs
+from schemas.facts.adopted import managed
 from schemas.facts.site import Site
 
 
@@ -26,8 +27,8 @@ class Machines(SiteComponent[WholeSiteArgs]):
         """The values of the outputs."""
         cluster = site.file.cluster
         return {
-            "namespace": site.namespace,
-            "cluster": site.cluster_name,
+            "namespace": managed(site).namespace,
+            "cluster": managed(site).cluster,
             "endpoint": f"https://{cluster.endpoint}:{cluster.port}",
-            "kubeconfig_secret": f"{site.cluster_name}-kubeconfig",
+            "kubeconfig_secret": f"{managed(site).cluster}-kubeconfig",
         }

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from components.machines import names
 from components.machines.adopted import kept_host
 from components.making.manifest import Json, Manifest, annotate, labels, prune
-from schemas.facts.adopted import HOST, kept
+from schemas.facts.adopted import HOST, kept, managed
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
 from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
@@ -65,7 +65,7 @@ def hosts(site: Site) -> list[Manifest]:
         pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
         for pool in site.file.pools
     }
-    place, stay = (site.namespace, site.name), kept(site)
+    place, stay = (managed(site).namespace, site.name), kept(site)
     made = [_host(place, host, hardware[host.pool]) for host in site.hosts]
     if not stay:
         return made

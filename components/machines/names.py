@@ -3,6 +3,7 @@
 from typing import Any
 
 from components.making.manifest import labels
+from schemas.facts.adopted import managed
 from schemas.facts.site import Site
 
 COMPONENT = "machines"
@@ -45,6 +46,6 @@ def metadata(site: Site, name: str, **more: str) -> dict[str, Any]:
     """The metadata of a namespaced object; ``more`` are further labels by key."""
     return {
         "name": name,
-        "namespace": site.namespace,
+        "namespace": managed(site).namespace,
         "labels": {**labels(site.name, COMPONENT), **more},
     }

@@ -42,8 +42,10 @@ def _kept(body: Json) -> Json:
     spec = dict(body["spec"])
     if body["kind"] == HOST:
         spec = {key: each for key, each in spec.items() if key not in _WRITTEN_BY_CAPM3}
-        if spec.get("automatedCleaningMode") == "metadata":  # CAPM3's, and the API server's default
-            del spec["automatedCleaningMode"]
+        if not any(
+            "f:automatedCleaningMode" in mapping(e, "fieldsV1", "f:spec") for e in _persons(body)
+        ):
+            spec.pop("automatedCleaningMode", None)  # CAPM3's, and the API server's default
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata,
             "spec": spec}  # fmt: skip
 
@@ -51,12 +53,15 @@ def _kept(body: Json) -> Json:
 def persons_keys(body: Json, field: str) -> set[str]:
     """The keys of labels or annotations that an engine owns, but for its own marks."""
     found = set()
-    for entry in owners(body):
-        if engine_of(str(entry.get("manager"))) is not None:
-            owned = mapping(entry, "fieldsV1", "f:metadata", f"f:{field}")
-            found |= {key[2:] for key in owned if key.startswith("f:")}
+    for entry in _persons(body):
+        owned = mapping(entry, "fieldsV1", "f:metadata", f"f:{field}")
+        found |= {key[2:] for key in owned if key.startswith("f:")}
     guards = {ARGO_OPTIONS, *FLUX_GUARD}
     return {key for key in found if not _MARKS.match(key)} - guards
+
+
+def _persons(body: Json) -> list[Json]:
+    return [each for each in owners(body) if engine_of(str(each.get("manager"))) is not None]
 
 
 def owners(body: Json) -> list[Json]:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic.alias_generators import to_snake
 
 from components.making.dump import dump, dump_all
-from components.making.manifest import Json, prune
+from components.making.manifest import Json, filled, prune
 from foresite.adoption.bundle import Bundle
 from foresite.adoption.kept import kept_objects
 from foresite.adoption.shape import Shape, key_of, protocol, template_of
@@ -74,7 +74,7 @@ def texts_of(bundle: Bundle, shape: Shape, facts: Facts, *, marks: bool) -> dict
     """The files by path, with marks for what is not known, or with stand-ins."""
     pools = list(_pools(shape))
     zones = _zones(bundle, shape)
-    rows = list(_rows(shape, pools, zones))
+    rows = list(_rows(bundle, shape, pools, zones))
     site = _settled(_site(bundle, shape, facts, pools, zones), marks=marks)
     lines = [",".join(COLUMNS), *(",".join(each) for each in rows)]
     objects = dump_all(list(kept_objects(bundle, shape, [each.name for each in rows])))
@@ -108,17 +108,28 @@ def _pools(shape: Shape) -> Iterator[Pool]:
         yield Pool(name, owner, hosts, len(spares))
 
 
-def _addresses(shape: Shape) -> dict[str, str]:
-    """The IPv4 address of each host that runs a machine."""
+def _addresses(bundle: Bundle, shape: Shape) -> dict[str, str]:
+    """The IPv4 address of each host that runs a machine: of those that IPPools gave its machine the
+    one that its node shows; a test mode shows one address on every host."""
+    given: dict[object, list[str]] = {}
+    for each in bundle.of("IPAddress"):
+        claim = bundle.get("IPClaim", mapping(each, "spec", "claim").get("name"))
+        for data in (bundle.get("Metal3Data", o.get("name")) for o in _owners(claim)):
+            for owner in _owners(data):
+                given.setdefault(owner.get("name"), []).append(str(each["spec"].get("address")))
     found = {}
     for machine in (each for owned in shape.machines.values() for each in owned):
-        given = items(mapping(machine, "status"), "addresses")
-        own = [
-            e["address"] for e in given if e.get("type") == "InternalIP" and ":" not in e["address"]
-        ]
-        if own:
-            found[shape.hosts[machine["metadata"]["name"]]["metadata"]["name"]] = own[0]
-    return found
+        told = items(mapping(machine, "status"), "addresses")
+        shown = [str(e.get("address")) for e in told if e.get("type") == "InternalIP"]
+        claimed = given.get(mapping(machine, "spec", "infrastructureRef").get("name"), [])
+        own = [e for e in claimed if e in shown] or sorted(claimed) or shown
+        host = shape.hosts[machine["metadata"]["name"]]["metadata"]["name"]
+        found[host] = next((each for each in own if ":" not in each), "")
+    return {host: address for host, address in found.items() if address}
+
+
+def _owners(body: Json | None) -> list[Json]:
+    return items(body["metadata"], "ownerReferences") if body else []
 
 
 def _zones(bundle: Bundle, shape: Shape) -> list[Zone]:
@@ -134,15 +145,15 @@ def _zones(bundle: Bundle, shape: Shape) -> list[Zone]:
                 network = IPv4Network(text, strict=False)
                 known[network] = str(each.get("gateway") or spec.get("gateway") or "")
     found: dict[IPv4Network, str] = {}
-    for address in _addresses(shape).values():
+    for address in _addresses(bundle, shape).values():
         own = next((n for n in sorted(known) if IPv4Address(address) in n), None)
         network = own or IPv4Network(f"{address}/24", strict=False)
         found[network] = known.get(network, "")
     return [Zone(f"zone-{n}", each, found[each]) for n, each in enumerate(sorted(found), start=1)]
 
 
-def _rows(shape: Shape, pools: list[Pool], zones: list[Zone]) -> Iterator[Row]:
-    addresses = _addresses(shape)
+def _rows(bundle: Bundle, shape: Shape, pools: list[Pool], zones: list[Zone]) -> Iterator[Row]:
+    addresses = _addresses(bundle, shape)
     endpoint = mapping(shape.infrastructure, "spec", "controlPlaneEndpoint").get("host")
     taken = {*addresses.values(), str(endpoint), *(zone.gateway for zone in zones)}
     free = (str(a) for zone in zones[:1] for a in reversed(list(zone.network.hosts())[1:-1]))
@@ -163,57 +174,53 @@ def _rows(shape: Shape, pools: list[Pool], zones: list[Zone]) -> Iterator[Row]:
 
 
 def _site(bundle: Bundle, shape: Shape, facts: Facts, pools: list[Pool], zones: list[Zone]) -> Json:
-    control = mapping(shape.control_plane, "spec")
-    version = control.get("version")
-    workers = {mapping(o, "spec", "template", "spec").get("version") for o in shape.workers}
-    network = mapping(bundle.get("Cluster", shape.cluster) or {}, "spec", "clusterNetwork")
-    endpoint = mapping(shape.infrastructure, "spec", "controlPlaneEndpoint")
-    config = mapping(control, "kubeadmConfigSpec")
-    paths = [str(each.get("path")) for each in items(config, "files")]
-    blocks: dict[str, list[Any]] = {
-        key: texts(mapping(network, key), "cidrBlocks") for key in ("pods", "services")
-    }
-    cluster = {
-        "kubernetes": version,
-        "workers": next(iter(workers - {version}), None),
-        "endpoint": endpoint.get("host"),
-        "port": endpoint.get("port"),
-        "virtual_ip": "arp" if any("kube-vip" in each for each in paths) else "external",
-        **{key: (each or [Unknown(f"network of {key}", "10.244.0.0/16")])[0]
-           for key, each in blocks.items()},
-        **{f"{key}6": each[1] for key, each in blocks.items() if each[1:]},
-    }  # fmt: skip
-    adopted = {
-        "objects": f"adopted/{facts.site}.yaml",
-        "namespace": bundle.namespace,
-        "cluster": shape.cluster,
-        "control_plane": shape.control_plane["metadata"]["name"],
-    }
+    cluster = bundle.get("Cluster", shape.cluster) or {}
     image = mapping(template_of(bundle, pools[0].owner), "image").get("url")
-    folder = (
-        str(image).rpartition("/")[0]
-        if image
-        else Unknown("server of OS images", "http://10.0.0.1/os")
-    )
-    return {
-        "site": facts.site,
-        "region": facts.region or Unknown("region", "adopted"),
-        "release": facts.release,
-        "management": bundle.context or Unknown("kubeconfig context of it", "management"),
-        "cluster": {**prune(cluster), "pod_network": {}, "authentication": [], "audit": None,
-                    "etcd_snapshots": None},
-        "adopted": adopted,
-        "bmc": _bmc(pools),
-        "sources": {"os_images": folder, "registry_mirror": None},
-        "zones": [
+    config = mapping(shape.control_plane, "spec", "kubeadmConfigSpec")
+    (found,) = filled(
+        __file__,
+        site=facts.site,
+        region=facts.region or Unknown("region", "adopted"),
+        release=facts.release,
+        management=bundle.context or Unknown("kubeconfig context of it", "management"),
+        cluster=_cluster(shape, mapping(cluster, "spec", "clusterNetwork")),
+        objects=f"adopted/{facts.site}.yaml",
+        namespace=bundle.namespace,
+        name=shape.cluster,
+        control_plane=shape.control_plane["metadata"]["name"],
+        bmc=_bmc(pools),
+        images=str(image).rpartition("/")[0] if image else Unknown("of OS images", "http://a.lan"),
+        zones=[
             {"name": each.name, "network": str(each.network),
              "gateway": each.gateway or Unknown("default gateway", str(each.network[1]))}
             for each in zones
         ],
-        "first_boot": _first_boot(bundle, config, zones),
-        "hardware": {f"of-{each.name}": _hardware(each) for each in pools},
-        "pools": [_pool(shape, each) for each in pools],
-    }  # fmt: skip
+        boot=_first_boot(bundle, config, zones),
+        hardware={f"of-{each.name}": _hardware(each) for each in pools},
+        pools=[_pool(shape, each) for each in pools],
+    )  # fmt: skip
+    return found
+
+
+def _cluster(shape: Shape, network: Json) -> Json:
+    control = mapping(shape.control_plane, "spec")
+    endpoint = mapping(shape.infrastructure, "spec", "controlPlaneEndpoint")
+    version = control.get("version")
+    workers = {mapping(o, "spec", "template", "spec").get("version") for o in shape.workers}
+    files = items(mapping(control, "kubeadmConfigSpec"), "files")
+    announced = any("kube-vip" in str(each.get("path")) for each in files)
+    found: Json = {
+        "kubernetes": version,
+        "workers": next(iter(workers - {version}), None),
+        "endpoint": endpoint.get("host"),
+        "port": endpoint.get("port"),
+        "virtual_ip": "arp" if announced else "external",
+    }
+    for key in ("pods", "services"):
+        blocks = texts(mapping(network, key), "cidrBlocks")
+        found[key] = blocks[0] if blocks else Unknown(f"network of {key}", "10.244.0.0/16")
+        found[f"{key}6"] = blocks[1] if blocks[1:] else None
+    return prune(found)
 
 
 def _bmc(pools: list[Pool]) -> Json:
@@ -239,8 +246,6 @@ def _first_boot(bundle: Bundle, config: Json, zones: list[Zone]) -> Json:
             "user": user.get("name") or Unknown("user on hosts", "ops"),
             "keys": texts(user, "sshAuthorizedKeys") or [Unknown("public keys", _KEY)],
         },
-        "proxy": None,
-        "ca_certificates": [],
     }
 
 
@@ -259,8 +264,8 @@ def _hardware(pool: Pool) -> Json:
     mode = spec.get("bootMode") or mapping(host, "status", "provisioning").get("bootMode")
     return prune({
         "description": f"hosts of {pool.owner['kind']} {pool.owner['metadata']['name']}",
-        "cpu_cores": cpu.get("count") or Unknown("physical cores", 1),
-        "memory_gib": memory // 1024 if memory else Unknown("memory in GiB", 1),
+        "cpu_cores": cpu.get("count") or Unknown("physical cores", 64),
+        "memory_gib": memory // 1024 if memory else Unknown("memory in GiB", 256),
         "arch": "arm64" if cpu.get("arch") == "aarch64" else "amd64",
         "bmc": access,
         "boot_mode": mode or "UEFI",

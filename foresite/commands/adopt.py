@@ -13,15 +13,19 @@ from pathlib import Path
 
 from components.making.manifest import Json
 from foresite.adoption.bundle import Bundle, parse, read, title
+from foresite.adoption.engines import engines_of
 from foresite.adoption.refusals import refusals
+from foresite.adoption.server import Cluster, conflicts, hand_over
 from foresite.adoption.shape import shape_of
 from foresite.adoption.verdict import Judged, judge_adoption
 from foresite.adoption.written import Facts, texts_of
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import all_problems, show_problems
 from foresite.commands.new import write_all
+from foresite.commands.up import sound
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from schemas.facts.site import Site
+from schemas.kubernetes.masking import shorten
 from schemas.load import load, load_site, site_names
 from schemas.model.codes import Code
 from schemas.reading.catalogue import catalogue_of, load_release, release_names
@@ -37,7 +41,14 @@ def run(options: argparse.Namespace) -> int:
     if options.what is None:
         noun = "BUNDLE" if options.action == "plan" else "SITE"
         raise UsageError(f"foresite adopt {options.action} {noun}: name the {noun.lower()}")
-    return _plan(options)
+    if options.action == "plan":
+        return _plan(options)
+    sites = sound(repository(options), [options.what], options.format)
+    if sites is None:
+        return FOUND
+    if sites[0].file.adopted is None:
+        raise UsageError(f"{options.what} was not adopted: its file has no adopted")
+    return (_prove if options.action == "prove" else _finish)(options, sites[0])
 
 
 def kubectl() -> Kubectl:
@@ -65,23 +76,28 @@ def _read(options: argparse.Namespace) -> int:
 
 def _plan(options: argparse.Namespace) -> int:
     root, bundle = repository(options), parse(Path(options.what))
-    if found := list(refusals(bundle)):
-        return _tell(options, {"refused": found}, "not adopted, and nothing was written")
-    shape = shape_of(bundle)
-    site = options.site or shape.cluster
+    try:
+        found = list(refusals(bundle))
+        shape = shape_of(bundle) if not found else None
+        if shape is None:
+            return _tell(options, {"refused": found}, "not adopted, and nothing was written")
+        site = options.site or shape.cluster
+        release = _release(root, str(shape.control_plane["spec"]["version"]))
+        facts = Facts(site, options.region or "", release)
+        texts = [texts_of(bundle, shape, facts, marks=marks) for marks in (False, True)]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
+        what = f"{type(error).__name__}: {shorten(str(error))}"
+        raise UsageError(f"{options.what}: no API server has such objects ({what})") from None
     if site in site_names(root):
         raise UsageError(f"there is a site {site} already; name another with --site")
-    version = str(shape.control_plane["spec"]["version"])
-    facts = Facts(site, options.region or "", _release(root, version))
-    made = _tried(root, site, texts_of(bundle, shape, facts, marks=False), options.format)
+    made = _tried(root, site, texts[0], options.format)
     if made is None:
         return FOUND
     judged = judge_adoption(bundle, made)
     if judged.wrong:
         return _tell(options, {"wrong": judged.wrong}, "the verdict is not none; nothing written")
-    texts = texts_of(bundle, shape, facts, marks=True)
-    write_all(root, texts)
-    return _written(options, bundle, judged, root, texts, shape.left_out)
+    write_all(root, texts[1])
+    return _written(options, bundle, judged, root, texts[1], shape.left_out)
 
 
 def _release(root: Path, version: str) -> str:
@@ -108,6 +124,48 @@ def _tried(root: Path, site: str, texts: dict[str, str], form: str) -> Site | No
             show_problems(form, loaded, problems)
             return None
         return loaded[site].site
+
+
+def _prove(options: argparse.Namespace, site: Site) -> int:
+    cluster = Cluster.of(kubectl(), site)
+    live = cluster.live()
+    wrong = conflicts(cluster, live)
+    try:
+        with ApiServer(cluster.kubectl, cluster.context) as server:
+            found = engines_of(server, live, options.stopped)
+    except NoAnswerError as error:
+        raise UsageError(f"{cluster.context}: who else writes was not asked: {error}") from None
+    order = [f"{e.name} ({', '.join(e.managers)}): {e.stop}" for e in found]
+    unsure = [f"{each.name}: {why}" for each in found for why in each.open]
+    said = {"refused by the server": wrong, "stop in this order": order, "not stopped": unsure}
+    objects = f"{len(cluster.made)} objects"
+    proved = f"{objects}: no conflict, and no spec that makes machines would change"
+    last = proved if not wrong else f"{objects}: not proved"
+    if options.format == "json":
+        show(json.dumps({**said, "proved": not wrong, "green": not (wrong or unsure)}, indent=2))
+    else:
+        _show(said)
+        show(
+            last,
+            f"not green: {unsure[0]}" if unsure and not wrong else f"then: foresite up {site.name}",
+        )
+    return FOUND if wrong or unsure else OK
+
+
+def _finish(options: argparse.Namespace, site: Site) -> int:
+    cluster = Cluster.of(kubectl(), site)
+    done = hand_over(cluster, cluster.live())
+    if options.format == "json":
+        show(json.dumps({"handed over": done}))
+    else:
+        show(f"{len(done)} objects: what others owned is Foresite's; no value changed")
+    return OK
+
+
+def _show(said: dict[str, list[str]]) -> None:
+    for about, lines in said.items():
+        if lines:
+            show_text("\n".join([f"{about}:", *(f"  {each}" for each in lines)]))
 
 
 def _tell(options: argparse.Namespace, found: Json, last: str) -> int:
@@ -138,8 +196,6 @@ def _written(
     if options.format == "json":
         show(json.dumps(said, indent=2))
         return OK
-    for about, lines in said.items():
-        if lines:
-            show_text("\n".join([f"{about}:", *(f"  {each}" for each in lines)]))
+    _show(said)
     show(f"\nthen: foresite check {site}, and foresite adopt prove {site}")
     return OK

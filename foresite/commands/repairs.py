@@ -15,6 +15,7 @@ from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.up import sound
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from foresite.delivery.servers.probe import own_kubectl
+from schemas.facts.adopted import managed
 from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
@@ -46,7 +47,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hosts(site: Site) -> list[Json]:
-    return listed(site.file.management, site.namespace, "baremetalhosts")
+    return listed(site.file.management, managed(site).namespace, "baremetalhosts")
 
 
 def listed(context: str, namespace: str, plural: str) -> list[Json]:

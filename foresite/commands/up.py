@@ -21,6 +21,7 @@ from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
 from preview.gates import parse_allowances
+from schemas.facts.adopted import managed
 from schemas.facts.site import Site
 from schemas.load import load
 from schemas.model.management import STACK
@@ -162,7 +163,7 @@ def _summary(
     if later:
         lines += [
             f"\n{len(later)} objects follow once the site's own cluster answers:",
-            f"  clusterctl get kubeconfig {site.cluster_name} -n {site.namespace}",
+            f"  clusterctl get kubeconfig {managed(site).cluster} -n {managed(site).namespace}",
             f"  then write its context as cluster.context in sites/{site.name}.yaml",
         ]
     lines += [
@@ -173,8 +174,8 @@ def _summary(
 
 
 def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
-    context, place = site.file.management, f"-n {site.namespace} get baremetalhosts"
-    where = f"namespace {site.namespace} on {context}"
+    context, namespace = site.file.management, managed(site).namespace
+    where, place = f"namespace {namespace} on {context}", f"-n {namespace} get baremetalhosts"
     if is_management(site):
         where, place = context, "get coreproviders,infrastructureproviders,ironics -A"
     flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
@@ -190,7 +191,7 @@ def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[
 
 
 def _after_the_end(site: Site) -> list[str]:
-    where = f"--context {site.file.management} -n {site.namespace}"
+    where = f"--context {site.file.management} -n {managed(site).namespace}"
     look = f"kubectl {where} get cluster,baremetalhosts"
     return [
         f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",

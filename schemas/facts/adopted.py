@@ -6,6 +6,7 @@ from typing import Any
 
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import ManifestError, read_objects
+from schemas.model.adopted import Adopted
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
 
@@ -20,6 +21,13 @@ KINDS = {
 }
 """Kinds that may be kept, by their apiVersion. Templates are only referred to: an edit of one under
 its name rolls nothing, so nobody has to own it."""
+
+
+def managed(site: Site) -> Adopted:
+    """The names on the management cluster: those of before, or all the site's."""
+    # A program whose cluster others make says nothing of it.
+    own: Json = {"namespace": site.name, "cluster": site.name, "control_plane": site.name}
+    return getattr(site.file, "adopted", None) or Adopted.model_construct(**own)
 
 
 def kept(site: Site) -> Mapping[tuple[str, str], Json]:
@@ -40,5 +48,5 @@ def kept_machines(site: Site, pool: Pool) -> Json | None:
     """The MachineDeployment or KubeadmControlPlane of a pool that stays as it is; None where
     Foresite makes it."""
     if pool.role is Role.CONTROL_PLANE:
-        return kept(site).get((CONTROL_PLANE, site.control_plane_name))
+        return kept(site).get((CONTROL_PLANE, managed(site).control_plane))
     return kept(site).get((DEPLOYMENT, pool.adopted.deployment)) if pool.adopted else None

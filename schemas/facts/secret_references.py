@@ -7,6 +7,7 @@ Secrets Operator, goes by this list.
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from schemas.facts.adopted import managed
 from schemas.facts.site import Site
 from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE
 from schemas.model.vocabulary import RemediatorKind
@@ -50,7 +51,7 @@ def _bmcs(site: Site) -> Iterator[SecretReference]:
     (buildAndValidateBMCCredentials): the keys username and password, in the host's namespace."""
     for host in site.hosts:
         name = bmc_secret(host.name, site.file.bmc.credentials)
-        yield SecretReference(True, site.namespace, name, ("username", "password"))
+        yield SecretReference(True, managed(site).namespace, name, ("username", "password"))
 
 
 def _keys(site: Site) -> Iterator[SecretReference]:
@@ -58,7 +59,7 @@ def _keys(site: Site) -> Iterator[SecretReference]:
     (resolveFiles): without the Secret no control-plane host gets its user data, and none joins."""
     encryption = site.file.cluster.encryption
     if encryption and encryption.secret:
-        yield SecretReference(True, site.namespace, encryption.secret, (ENCRYPTION_KEY,))
+        yield SecretReference(True, managed(site).namespace, encryption.secret, (ENCRYPTION_KEY,))
 
 
 def _reboots(site: Site) -> Iterator[SecretReference]:

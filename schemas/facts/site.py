@@ -13,7 +13,6 @@ from schemas.facts.management import Managed
 from schemas.facts.sharing import operator_labels, share_name, with_shares
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
-from schemas.model.adopted import Adopted
 from schemas.model.first_boot import FirstBoot
 from schemas.model.hardware import Arch, HardwareProfile
 from schemas.model.host_settings import HostSettings
@@ -63,26 +62,6 @@ class Site:
     def name(self) -> str:
         """The site's name."""
         return self.file.site
-
-    @property
-    def _adopted(self) -> Adopted | None:
-        """How the cluster was adopted; a program whose cluster others make says nothing of it."""
-        return getattr(self.file, "adopted", None)
-
-    @property
-    def namespace(self) -> str:
-        """The namespace of its objects on the management cluster."""
-        return self._adopted.namespace if self._adopted else self.name
-
-    @property
-    def cluster_name(self) -> str:
-        """The name of its Cluster."""
-        return self._adopted.cluster if self._adopted else self.name
-
-    @property
-    def control_plane_name(self) -> str:
-        """The name of its KubeadmControlPlane."""
-        return self._adopted.control_plane if self._adopted else self.name
 
     @property
     def control_plane(self) -> Pool:

@@ -206,7 +206,7 @@ def test_a_difference_to_the_live_cluster_is_found(adopted: Path) -> None:
     site = known(adopted)
     for path, to in (
         (("kubeadmConfigSpec", "files", 0, "content"), "another text"),
-        (("rollout", "strategy", "rollingUpdate", "maxSurge"), 0),
+        (("rollout", "strategy", "rollingUpdate", "maxSurge"), 1),
     ):
         objects = {(each["kind"], each["metadata"]["name"]): each for each in cluster.live()}
         assert not judge_adoption(parse(adopted / "bundle.json"), site).wrong

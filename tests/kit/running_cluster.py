@@ -22,9 +22,10 @@ def hosts() -> list[str]:
     return [f"node-{number}" for number in range(CONTROL + WORKERS + SPARES)]
 
 
-def manifests() -> list[Json]:
+def manifests(namespace: str = NAMESPACE) -> list[Json]:
     """What its Git has: all but what controllers make."""
-    return [*filled(__file__, **NAMES, workers=WORKERS), *map(_host, range(len(hosts())))]
+    found = [*filled(__file__, **NAMES, workers=WORKERS), *map(_host, range(len(hosts())))]
+    return [{**each, "metadata": {**each["metadata"], "namespace": namespace}} for each in found]
 
 
 def _host(number: int) -> Json:
