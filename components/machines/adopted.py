@@ -4,7 +4,7 @@ Whatever Cluster API compares is as it stood (facts/adopted.py), so no machine i
 the labels and annotations besides, and the number of machines.
 """
 
-from components.machines.names import metadata
+from components.machines.names import ADOPTED_ANNOTATION, metadata
 from components.making.manifest import Json, Manifest
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
@@ -15,6 +15,11 @@ def as_kept(site: Site, body: Json, logical: str, pool: Pool | None = None) -> M
     own = {"metadata": metadata(site, body["metadata"]["name"])}
     spec = {**body["spec"], "replicas": site.replicas(pool)} if pool else body["spec"]
     return Manifest(logical, {**_besides(body, own), "spec": spec}, protect=True)
+
+
+def is_kept(made: Manifest) -> bool:
+    """True if an object stays as it was adopted."""
+    return ADOPTED_ANNOTATION in made.body["metadata"].get("annotations", {})
 
 
 def kept_host(made: Manifest, body: Json) -> Manifest:
@@ -43,5 +48,5 @@ def _besides(body: Json, own: Json) -> Json:
     theirs, ours = body["metadata"], own["metadata"]
     labels = {**ours["labels"], **theirs.get("labels", {})}
     annotations = {**theirs.get("annotations", {}), **ours.get("annotations", {})}
-    found = {**ours, "labels": labels} | ({"annotations": annotations} if annotations else {})
+    found = {**ours, "labels": labels, "annotations": {**annotations, ADOPTED_ANNOTATION: "kept"}}
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": found}

@@ -7,7 +7,9 @@ labels/helpers.go (GetManagedLabels), internal/util/taints/validation.go.
 import re
 from collections.abc import Iterable
 
+from components.machines.adopted import is_kept
 from components.making.manifest import Json, Manifest
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.node_labels import copied_to_nodes, is_of_machines
 from schemas.model.site_file import Pool
 
@@ -25,8 +27,10 @@ def machine_taints(pool: Pool) -> Json:
 
 def arguments(made: Iterable[Manifest]) -> list[str]:
     """The arguments of Cluster API's managers that a site's objects need."""
-    found = [each.body["spec"][_TEMPLATES[each.kind]] for each in made if each.kind in _TEMPLATES]
+    mine = [each.body for each in made if each.kind in _TEMPLATES and not is_kept(each)]
+    found = [each["spec"][_TEMPLATES[each["kind"]]] for each in mine]
     keys = {key for each in found for key in each["metadata"]["labels"]}
+    keys -= {key for each in mine for key in mapping(each, "spec", "selector", "matchLabels")}
     own = sorted(key for key in keys if not copied_to_nodes(key) and not is_of_machines(key))
     taints = any("taints" in each["spec"] for each in found)
     said = [f"{FLAG}={','.join(f'^{re.escape(key)}$' for key in own)}"] if own else []

@@ -35,6 +35,8 @@ UNHEALTHY = "capm3/UnhealthyNode"
 provider's own, which it writes after a repair that failed: with another one of ours the two would
 conflict under server-side apply (CAPM3 v1.13.2, baremetal/metal3remediation_manager.go)."""
 SERIAL_ANNOTATION = "foresite.dev/serial"
+ADOPTED_ANNOTATION = "foresite.dev/adopted"
+"""On objects that stay as they were adopted."""
 
 
 def group(api_version: str) -> str:

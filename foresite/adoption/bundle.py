@@ -3,7 +3,6 @@
 The file is a List as kubectl writes it, with the fields' owners. Of Secrets it has the names.
 """
 
-import functools
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -14,7 +13,6 @@ from urllib.parse import quote
 from components.making.manifest import Json
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import ApiServer
-from schemas.facts.adopted import KINDS
 from schemas.kubernetes.bodies import items, mapping
 from schemas.reading.bounded import parse_json, read_regular
 
@@ -66,6 +64,8 @@ def _objects(server: ApiServer, api: str, plural: str, namespace: str) -> Iterat
     while True:
         accept = _NAMES_ALONE if secret else "application/json"
         answer = server.get(path + (f"&continue={quote(more)}" if more else ""), accept)
+        if answer is None and plural not in TABLE["needed"]:
+            return
         if answer is None:
             raise UsageError(
                 f"{server.context} does not serve {plural} of {api}: Foresite writes these "
@@ -115,18 +115,6 @@ def parse(path: Path) -> Bundle:
     return Bundle(str(marks.get(CONTEXT, "")), spaces.pop(), objects)
 
 
-@functools.cache
-def engines() -> list[Json]:
-    """The rows of those who write objects on behalf of persons, and how each is stopped."""
-    found: list[Json] = TABLE["engines"]
-    return found
-
-
 def title(body: Json) -> str:
     """An object for a person: ``MachineDeployment workers``."""
     return f"{body.get('kind')} {mapping(body, 'metadata').get('name')}"
-
-
-def is_current(body: Json) -> bool:
-    """True if an object is in the version that Foresite writes."""
-    return str(body["apiVersion"]) == KINDS.get(str(body["kind"]), body["apiVersion"])

@@ -5,11 +5,13 @@ writes for persons owns them (bundle.toml). Specs are kept whole, but for what C
 BareMetalHost (v1.13.2, baremetal/metal3machine_manager.go, setHostSpec).
 """
 
+import functools
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from components.making.manifest import ARGO_OPTIONS, FIELD_MANAGER, FLUX_GUARD, Json
-from foresite.adoption.bundle import Bundle, engines
+from components.making.told import Told
 from foresite.adoption.shape import Shape
 from schemas.facts.adopted import HOST
 from schemas.kubernetes.bodies import items, mapping
@@ -24,12 +26,9 @@ _MARKS = re.compile(
 """Labels and annotations by which an engine knows its objects, or that ask for something once."""
 
 
-def kept_objects(bundle: Bundle, shape: Shape, hosts: list[str]) -> Iterator[Json]:
+def kept_objects(shape: Shape, hosts: list[Json]) -> Iterator[Json]:
     """The objects that stay as they are, in the order of the file."""
-    cluster = bundle.get("Cluster", shape.cluster)
-    every = [cluster, shape.infrastructure, *shape.owners]
-    every += [bundle.get(HOST, name) for name in hosts]
-    yield from (_kept(each) for each in every if each)
+    yield from map(_kept, (shape.cluster, shape.infrastructure, *shape.owners, *hosts))
 
 
 def _kept(body: Json) -> Json:
@@ -68,6 +67,12 @@ def owners(body: Json) -> list[Json]:
     """The entries of managedFields that are about the object itself, not its status."""
     found = items(mapping(body, "metadata"), "managedFields")
     return [each for each in found if not each.get("subresource")]
+
+
+@functools.cache
+def engines() -> list[Json]:
+    """The rows of those who write objects on behalf of persons, and how each is stopped."""
+    return Told(str(Path(__file__).with_name("engines.py"))).rows("engines")
 
 
 def engine_of(manager: str) -> Json | None:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from components.machines.names import CONTROL_PLANE_LABEL, DEPLOYMENT_LABEL
 from foresite.adoption.bundle import Bundle
 from schemas.facts.adopted import CONTROL_PLANE, DEPLOYMENT, HOST
 from schemas.kubernetes.bodies import Json, items, mapping
@@ -11,21 +12,21 @@ from schemas.kubernetes.selectors import has_labels
 from schemas.model.hardware import BmcProtocol
 from schemas.reading.host_list import COLUMNS
 
-_OWNERS = {DEPLOYMENT: "MachineSet", CONTROL_PLANE: "Machine"}
-"""What each kind of owner makes itself."""
+Key = tuple[str, str]
 
 
 class Shape(NamedTuple):
-    """The cluster of a bundle. ``machines`` are those of each owner by kind and name; ``hosts`` the
-    BareMetalHost by the name of its Machine; ``spares`` those without one, by owner."""
+    """The one Cluster of a bundle; what it lacks is empty. ``machines`` are those of each owner,
+    ``hosts`` the BareMetalHost of each Machine by its name, ``spares`` those of each owner that
+    have none, and ``left_out`` those that no owner takes."""
 
-    cluster: str
+    cluster: Json
     control_plane: Json
     infrastructure: Json
     workers: list[Json]
-    machines: Mapping[tuple[str, str], list[Json]]
+    machines: Mapping[Key, list[Json]]
     hosts: Mapping[str, Json]
-    spares: Mapping[tuple[str, str], list[Json]]
+    spares: Mapping[Key, list[Json]]
     left_out: list[str]
 
     @property
@@ -39,83 +40,62 @@ class Shape(NamedTuple):
         return {each["metadata"]["name"] for each in self.hosts.values()}
 
 
-def key_of(body: Json) -> tuple[str, str]:
+def key_of(body: Json) -> Key:
     """The kind and name of an object."""
     return str(body["kind"]), str(body["metadata"]["name"])
 
 
+def references_of(owner: Json) -> list[Json]:
+    """What an object makes machines from, or a Cluster consists of."""
+    spec = mapping(owner, "spec")
+    if owner["kind"] == "Cluster":
+        return [mapping(spec, "controlPlaneRef"), mapping(spec, "infrastructureRef")]
+    if owner["kind"] == CONTROL_PLANE:
+        return [mapping(spec, "machineTemplate", "spec", "infrastructureRef")]
+    spec = mapping(spec, "template", "spec")
+    return [mapping(spec, "infrastructureRef"), mapping(spec, "bootstrap", "configRef")]
+
+
 def shape_of(bundle: Bundle) -> Shape:
-    """The shape of the one Cluster of a bundle; what it lacks is empty."""
+    """The shape of the one Cluster of a bundle."""
     (cluster,) = bundle.of("Cluster")
-    spec = mapping(cluster, "spec")
-    names = {
-        key: mapping(spec, key).get("name") for key in ("controlPlaneRef", "infrastructureRef")
-    }
-    control = bundle.get(CONTROL_PLANE, names["controlPlaneRef"]) or {}
+    control, infrastructure = (bundle.get(str(each.get("kind")), each.get("name")) or {}
+                               for each in references_of(cluster))  # fmt: skip
     workers = bundle.of(DEPLOYMENT)
-    hosts = _hosts(bundle)
-    found = Shape(
-        cluster["metadata"]["name"], control,
-        bundle.get("Metal3Cluster", names["infrastructureRef"]) or {}, workers,
-        {key_of(each): _machines(bundle, each) for each in (control, *workers) if each},
-        hosts, {}, [],
-    )  # fmt: skip
-    spares: dict[tuple[str, str], list[Json]] = {}
+    machines: dict[Key, list[Json]] = {key_of(each): [] for each in (control, *workers) if each}
+    holders = {mapping(h, "spec", "consumerRef").get("name"): h for h in bundle.of(HOST)}
+    hosts = {}
+    for each in bundle.of("Machine"):
+        labels, name = mapping(each, "metadata", "labels"), str(each["metadata"]["name"])
+        key = DEPLOYMENT, str(labels.get(DEPLOYMENT_LABEL))
+        owner = key_of(control) if control and CONTROL_PLANE_LABEL in labels else key
+        machines.get(owner, []).append(each)
+        infrastructure_name = mapping(each, "spec", "infrastructureRef").get("name")
+        if infrastructure_name and infrastructure_name in holders:
+            hosts[name] = holders[infrastructure_name]
+    found = Shape(cluster, control, infrastructure, workers, machines, hosts, {}, [])
+    spares: dict[Key, list[Json]] = {}
     for host in bundle.of(HOST):
         if host["metadata"]["name"] not in found.held:
-            owner = next((o for o in (*workers, control) if o and _takes(bundle, o, host)), None)
-            if owner:
-                spares.setdefault(key_of(owner), []).append(host)
+            takers = (o for o in (*workers, control) if o and _takes(bundle, o, host))
+            if owner_of := next(takers, None):
+                spares.setdefault(key_of(owner_of), []).append(host)
             else:
                 found.left_out.append(host["metadata"]["name"])
     return found._replace(spares=spares)
 
 
-def _machines(bundle: Bundle, owner: Json) -> list[Json]:
-    """The Machines of an owner, by name."""
-    kind, name = key_of(owner)
-    if _OWNERS[kind] == "MachineSet":
-        sets = {each["metadata"]["name"] for each in bundle.of("MachineSet")
-                if _is_owned(each, kind, {name})}  # fmt: skip
-        return [each for each in bundle.of("Machine") if _is_owned(each, "MachineSet", sets)]
-    return [each for each in bundle.of("Machine") if _is_owned(each, kind, {name})]
-
-
-def _is_owned(body: Json, kind: str, names: set[str]) -> bool:
-    owners = items(body["metadata"], "ownerReferences")
-    return any(each.get("kind") == kind and each.get("name") in names for each in owners)
-
-
-def _hosts(bundle: Bundle) -> dict[str, Json]:
-    """The host of each Machine: it names the Metal3Machine that holds it."""
-    holders = {}
-    for host in bundle.of(HOST):
-        holder = mapping(host, "spec", "consumerRef")
-        if holder.get("kind") == "Metal3Machine":
-            holders[holder.get("name")] = host
-    found = {}
-    for machine in bundle.of("Machine"):
-        infrastructure = mapping(machine, "spec", "infrastructureRef").get("name")
-        if infrastructure in holders:
-            found[str(machine["metadata"]["name"])] = holders[infrastructure]
-    return found
-
-
 def template_of(bundle: Bundle, owner: Json) -> Json:
     """The spec of the Metal3Machines that an owner makes."""
-    at = ("machineTemplate", "spec") if owner["kind"] == CONTROL_PLANE else ("template", "spec")
-    name = mapping(owner, "spec", *at, "infrastructureRef").get("name")
-    found = bundle.get("Metal3MachineTemplate", name) or {}
-    return mapping(found, "spec", "template", "spec")
+    name = references_of(owner)[0].get("name")
+    return mapping(bundle.get("Metal3MachineTemplate", name) or {}, "spec", "template", "spec")
 
 
 def _takes(bundle: Bundle, owner: Json, host: Json) -> bool:
     """True if a new machine of an owner may take a host. Expressions are not followed."""
     selector = mapping(template_of(bundle, owner), "hostSelector")
-    labels = mapping(host, "metadata", "labels")
-    return not items(selector, "matchExpressions") and has_labels(
-        labels, mapping(selector, "matchLabels")
-    )
+    labels, wanted = mapping(host, "metadata", "labels"), mapping(selector, "matchLabels")
+    return not items(selector, "matchExpressions") and has_labels(labels, wanted)
 
 
 class Bmc(NamedTuple):

@@ -18,7 +18,7 @@ from foresite.adoption.refusals import refusals
 from foresite.adoption.server import Cluster, conflicts, hand_over
 from foresite.adoption.shape import shape_of
 from foresite.adoption.verdict import Judged, judge_adoption
-from foresite.adoption.written import Facts, texts_of
+from foresite.adoption.written import texts_of
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import all_problems, show_problems
 from foresite.commands.new import write_all
@@ -81,10 +81,10 @@ def _plan(options: argparse.Namespace) -> int:
         shape = shape_of(bundle) if not found else None
         if shape is None:
             return _tell(options, {"refused": found}, "not adopted, and nothing was written")
-        site = options.site or shape.cluster
+        site = options.site or str(shape.cluster["metadata"]["name"])
         release = _release(root, str(shape.control_plane["spec"]["version"]))
-        facts = Facts(site, options.region or "", release)
-        texts = [texts_of(bundle, shape, facts, marks=marks) for marks in (False, True)]
+        given = (bundle, shape, site, options.region or "", release)
+        texts = [texts_of(*given, marks=marks) for marks in (False, True)]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"{type(error).__name__}: {shorten(str(error))}"
         raise UsageError(f"{options.what}: no API server has such objects ({what})") from None

@@ -11,6 +11,7 @@ import pytest
 from components.effects.vocabulary import Impact
 from components.machines.adopted import same_bmc
 from components.machines.fleet import side_of
+from components.machines.in_place import arguments
 from components.making.manifest import Json, Manifest, Target
 from components.site import objects_by_name
 from foresite.adoption.bundle import parse
@@ -72,6 +73,10 @@ def test_what_cluster_api_compares_is_as_it_stands(adopted: Path) -> None:
     }  # fmt: skip
     others = {title.split()[0] for title in made} - kinds
     assert others == {"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"}
+
+
+def test_labels_of_before_ask_nothing_of_the_managers(adopted: Path) -> None:
+    assert not arguments(made_of(known(adopted)).values())
 
 
 def test_plan_says_none_for_each_host_and_what_is_left_to_write(
@@ -163,7 +168,7 @@ REFUSED: dict[str, tuple[Edit, str]] = {
         _set("Machine", "m-4", "spec", "infrastructureRef", "name", to="m3m-9"), "no BareMetalHost"
     ),
     "a machine of nobody": (
-        _set("Machine", "m-4", "metadata", "ownerReferences", to=[]), "belongs to no"
+        _set("Machine", "m-4", "metadata", "labels", to={}), "belongs to no"
     ),
     "a host of an installer": (
         _set(*_SPARE, "spec", "externallyProvisioned", to=True), "not installed by Metal3"
@@ -177,7 +182,7 @@ REFUSED: dict[str, tuple[Edit, str]] = {
     ),
     "a host that is off": (_set(*_SPARE, "spec", "online", to=False), "switched off"),
     "a host of others": (
-        _set(*_SPARE, "spec", "consumerRef", to={"kind": "Pod", "name": "x"}), "held by Pod x"
+        _set(*_SPARE, "spec", "consumerRef", to={"kind": "Pod", "name": "x"}), "held by a Pod"
     ),
     "a BMC by name": (
         _set(*_HOST, "spec", "bmc", "address", to="redfish://bmc.prod.lan/redfish/v1"), "bmc.prod"
@@ -240,6 +245,7 @@ def test_what_leaves_the_file_rolls_its_pool_and_no_other(
     assert {each.impact for each in found.hosts} == {Impact.REIMAGE, Impact.NONE}
     live, made = (made_of(each)[f"{kind} prod"].body["spec"] for each in (before, after))
     assert live.get("selector") == made.get("selector")
+    assert not arguments(made_of(after).values())
     assert found.deletions == ()
 
 

@@ -72,8 +72,6 @@ def live(manager: str = "kustomize-controller") -> list[Json]:
     for kind, count in (("KubeadmControlPlane", CONTROL), ("MachineDeployment", WORKERS)):
         status = {"replicas": count, "upToDateReplicas": count, "observedGeneration": 1}
         by[kind, CLUSTER]["status"] = status
-    owner = {"kind": "MachineDeployment", "name": CLUSTER}
-    found.append(_made("MachineSet", f"{CLUSTER}-abc12", owner))
     for number, name in enumerate(hosts()):
         host = by["BareMetalHost", name]
         held = number < CONTROL + WORKERS
@@ -86,9 +84,8 @@ def live(manager: str = "kustomize-controller") -> list[Json]:
         host["spec"] |= {"consumerRef": {"kind": "Metal3Machine", "name": f"m3m-{number}"},
                          "image": {"url": "http://images.prod.example/node.qcow2"},
                          "automatedCleaningMode": "metadata"}  # fmt: skip
-        of_set = {"kind": "MachineSet", "name": f"{CLUSTER}-abc12"}
-        owner = {"kind": "KubeadmControlPlane", "name": CLUSTER} if number < CONTROL else of_set
-        machine = _made("Machine", f"m-{number}", owner)
+        mark = "control-plane" if number < CONTROL else "deployment-name"
+        machine = _made("Machine", f"m-{number}", {f"cluster.x-k8s.io/{mark}": CLUSTER})
         machine["spec"] = {"infrastructureRef": {"kind": "Metal3Machine", "name": f"m3m-{number}"}}
         addresses = [{"type": "InternalIP", "address": f"10.30.0.{10 + number}"}]
         machine["status"] = {"nodeRef": {"name": f"n-{number}"}, "addresses": addresses,
@@ -97,13 +94,8 @@ def live(manager: str = "kustomize-controller") -> list[Json]:
     return found
 
 
-def _made(kind: str, name: str, owner: Json) -> Json:
-    metadata = {
-        "name": name,
-        "namespace": NAMESPACE,
-        "uid": f"uid-{name}",
-        "ownerReferences": [owner],
-    }
+def _made(kind: str, name: str, labels: Json) -> Json:
+    metadata = {"name": name, "namespace": NAMESPACE, "uid": f"uid-{name}", "labels": labels}
     return {"apiVersion": "cluster.x-k8s.io/v1beta2", "kind": kind, "metadata": metadata}
 
 
