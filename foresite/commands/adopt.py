@@ -11,7 +11,6 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from components.making.manifest import Json
 from foresite.adoption.bundle import Bundle, parse, read, title
 from foresite.adoption.engines import engines_of
 from foresite.adoption.refusals import refusals
@@ -28,6 +27,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import load, load_site, site_names
 from schemas.model.codes import Code
+from schemas.model.problem import Problem
 from schemas.reading.catalogue import catalogue_of, load_release, release_names
 
 _GUESSED = {"serial": ",unknown-", "rack": ",unknown,"}
@@ -48,7 +48,10 @@ def run(options: argparse.Namespace) -> int:
         return FOUND
     if sites[0].file.adopted is None:
         raise UsageError(f"{options.what} was not adopted: its file has no adopted")
-    return (_prove if options.action == "prove" else _finish)(options, sites[0])
+    try:
+        return (_prove if options.action == "prove" else _finish)(options, sites[0])
+    except (NoAnswerError, RefusedError) as error:
+        raise UsageError(f"{sites[0].file.management}: {error}") from None
 
 
 def kubectl() -> Kubectl:
@@ -80,7 +83,7 @@ def _plan(options: argparse.Namespace) -> int:
         found = list(refusals(bundle))
         shape = shape_of(bundle) if not found else None
         if shape is None:
-            return _tell(options, {"refused": found}, "not adopted, and nothing was written")
+            return _report(options, {"refused": found}, "nothing was written", adopted=False)
         site = options.site or str(shape.cluster["metadata"]["name"])
         release = _release(root, str(shape.control_plane["spec"]["version"]))
         given = (bundle, shape, site, options.region or "", release)
@@ -95,9 +98,10 @@ def _plan(options: argparse.Namespace) -> int:
         return FOUND
     judged = judge_adoption(bundle, made)
     if judged.wrong:
-        return _tell(options, {"wrong": judged.wrong}, "the verdict is not none; nothing written")
+        return _report(options, {"wrong": judged.wrong}, "nothing was written", adopted=False)
     write_all(root, texts[1])
-    return _written(options, bundle, judged, root, texts[1], shape.left_out)
+    left = [each for each in load_site(root, site).problems if each.code is Code.TODO_LEFT]
+    return _written(options, bundle, judged, texts[1], left)
 
 
 def _release(root: Path, version: str) -> str:
@@ -130,72 +134,52 @@ def _prove(options: argparse.Namespace, site: Site) -> int:
     cluster = Cluster.of(kubectl(), site)
     live = cluster.live()
     wrong = conflicts(cluster, live)
-    try:
-        with ApiServer(cluster.kubectl, cluster.context) as server:
-            found = engines_of(server, live, options.stopped)
-    except NoAnswerError as error:
-        raise UsageError(f"{cluster.context}: who else writes was not asked: {error}") from None
-    order = [f"{e.name} ({', '.join(e.managers)}): {e.stop}" for e in found]
+    with ApiServer(cluster.kubectl, cluster.context) as server:
+        found = engines_of(server, live, options.stopped)
     unsure = [f"{each.name}: {why}" for each in found for why in each.open]
-    said = {"refused by the server": wrong, "stop in this order": order, "not stopped": unsure}
-    objects = f"{len(cluster.made)} objects"
-    proved = f"{objects}: no conflict, and no spec that makes machines would change"
-    last = proved if not wrong else f"{objects}: not proved"
-    if options.format == "json":
-        show(json.dumps({**said, "proved": not wrong, "green": not (wrong or unsure)}, indent=2))
-    else:
-        _show(said)
-        show(
-            last,
-            f"not green: {unsure[0]}" if unsure and not wrong else f"then: foresite up {site.name}",
-        )
-    return FOUND if wrong or unsure else OK
+    said = {
+        "refused by the server": wrong,
+        "stop in this order": [f"{e.name} ({', '.join(e.managers)}): {e.stop}" for e in found],
+        "not stopped": unsure,
+    }
+    last = f"then: foresite up {site.name}, and foresite adopt finish {site.name}"
+    if wrong or unsure:
+        last = "not proved" if wrong else "proved by the server, and not green: an engine may prune"
+    return _report(options, said, last, proved=not wrong, green=not (wrong or unsure))
 
 
 def _finish(options: argparse.Namespace, site: Site) -> int:
     cluster = Cluster.of(kubectl(), site)
-    done = hand_over(cluster, cluster.live())
-    if options.format == "json":
-        show(json.dumps({"handed over": done}))
-    else:
-        show(f"{len(done)} objects: what others owned is Foresite's; no value changed")
-    return OK
-
-
-def _show(said: dict[str, list[str]]) -> None:
-    for about, lines in said.items():
-        if lines:
-            show_text("\n".join([f"{about}:", *(f"  {each}" for each in lines)]))
-
-
-def _tell(options: argparse.Namespace, found: Json, last: str) -> int:
-    if options.format == "json":
-        show(json.dumps(found, indent=2))
-    else:
-        show_text("\n".join([*(f"- {each}" for e in found.values() for each in e), last]))
-    return FOUND
+    said = {"handed over": hand_over(cluster, cluster.live())}
+    return _report(options, said, "what others owned is Foresite's; no value changed")
 
 
 def _written(
-    options: argparse.Namespace, bundle: Bundle, judged: Judged, root: Path,
-    texts: dict[str, str], left_out: list[str],
+    options: argparse.Namespace, bundle: Bundle, judged: Judged, texts: dict[str, str],
+    left: list[Problem],
 ) -> int:  # fmt: skip
-    site = next(name for name in texts if name.endswith(".yaml")).split("/")[1][:-5]
-    left = [each for each in load_site(root, site).problems if each.code is Code.TODO_LEFT]
-    hosts = texts[f"sites/{site}.hosts.csv"]
+    hosts = next(text for name, text in texts.items() if name.endswith(".csv"))
     said = {
         "written": list(texts),
         "verdict": [f"none, for each of {judged.hosts} hosts"],
         "in place": judged.in_place,
         "new objects": judged.added,
-        "left out": [f"BareMetalHost {each}: no pool's hostSelector takes it" for each in left_out],
-        "stay, and are nobody's": [title(each) for each in bundle.of("MachineHealthCheck")],
+        "left out: no pool's hostSelector takes it": shape_of(bundle).left_out,
+        "stays, and is nobody's": [title(each) for each in bundle.of("MachineHealthCheck")],
         "to write": [f"{each.file}:{each.line}:{each.column}: {each.path}" for each in left],
         "unknown in the host list": [name for name, mark in _GUESSED.items() if mark in hosts],
-    }  # fmt: skip
+    }
+    return _report(options, said, "then: foresite check SITE, and foresite adopt prove SITE")
+
+
+def _report(
+    options: argparse.Namespace, said: dict[str, list[str]], last: str, **verdict: bool
+) -> int:
     if options.format == "json":
-        show(json.dumps(said, indent=2))
-        return OK
-    _show(said)
-    show(f"\nthen: foresite check {site}, and foresite adopt prove {site}")
-    return OK
+        show(json.dumps({**said, **verdict}, indent=2))
+    else:
+        for about, lines in said.items():
+            if lines:
+                show_text("\n".join([f"{about}:", *(f"  {each}" for each in lines)]))
+        show(last)
+    return OK if all(verdict.values()) else FOUND

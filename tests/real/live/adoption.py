@@ -1,7 +1,8 @@
-"""``python -m tests.real.live.adoption OUT ENGINE``: a cluster that an engine applied is adopted,
-under the real Metal3 (metal3_world.py); what its machines did as JSON in OUT.
+"""``python -m tests.real.live.adoption OUT ENGINE STEP...``: a cluster that an engine applied is
+adopted, under the real Metal3 (metal3_world.py); what its machines did as JSON in OUT.
 
-ENGINE is the field manager under which the cluster's objects are applied: no engine itself runs.
+ENGINE is ``kubectl``, which applies the cluster's objects as clusterctl's users do, or the field
+manager under which they are applied: no Flux and no Argo CD runs.
 """
 
 import contextlib
@@ -10,9 +11,9 @@ import io
 import json
 import os
 import shutil
+import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -40,10 +41,11 @@ def main(arguments: list[str]) -> int:
     with metal3_world.running(SITE, out) as here:
         play = Play(here, out, engine)
         play.cluster()
-        for step in (play.plan, play.prove, play.up, play.finish, play.leave, *play.broken()):
+        for name in arguments[2:]:
             began = time.monotonic()
-            play.seen[step.__name__] = {**step(), "seconds": round(time.monotonic() - began, 1)}
-            print(step.__name__, play.seen[step.__name__], flush=True)
+            seen = getattr(play, name)()
+            play.seen[name] = {**seen, "seconds": round(time.monotonic() - began, 1)}
+            print(name, play.seen[name], flush=True)
     (out / "result.json").write_text(json.dumps(play.seen, indent=1), encoding="utf-8")
     return 0
 
@@ -73,13 +75,21 @@ class Play:
         hosts = [each for each in bodies if each["kind"] == "BareMetalHost"]
         for each in hosts:
             nodes.create(client, metal3_world.credentials(each))
-            apply(client, each, self.engine)
+            self.apply(each)
         free = dict.fromkeys(cluster.hosts(), "available")
         self.here.wait("hosts", lambda: self.here.states() == free)
         for each in bodies:
             if each not in hosts:
-                apply(client, each, self.engine)
+                self.apply(each)
         self.here.settle()
+
+    def apply(self, body: Json) -> None:
+        """Apply an object as the engine does."""
+        if self.engine != "kubectl":
+            apply(self.here.client, body, self.engine)
+            return
+        command = ["kubectl", "--context", CONTEXT, "apply", "--filename", "-"]
+        subprocess.run(command, input=json.dumps(body), text=True, check=True, capture_output=True)
 
     def run(self, *arguments: str) -> tuple[int, str]:
         """A command of Foresite: its exit code, and what it printed."""
@@ -162,29 +172,23 @@ class Play:
         self.here.settle()
         return changed(before, self.here.machines())
 
-    def broken(self) -> list[Callable[[], Json]]:
-        """A rule of what is compared is broken at a time, by whoever forces it."""
-        past = "2020-01-01T00:00:00Z"
+    def ask_for_a_rollout(self) -> Json:
+        """``rollout.after`` is due: it is later than the MachineSet."""
+        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        return self.roll("MachineDeployment", {"spec": {"rollout": {"after": now}}})
 
-        def rollout_after() -> Json:
-            return self.roll("MachineDeployment", {"spec": {"rollout": {"after": past}}})
+    def add_a_byte(self) -> Json:
+        """A space more in a file of the control plane."""
+        (body,) = self.here.mirror.all("KubeadmControlPlane")
+        config = copy.deepcopy(body["spec"]["kubeadmConfigSpec"])
+        config["files"][0]["content"] += " "
+        return self.roll("KubeadmControlPlane", {"spec": {"kubeadmConfigSpec": config}})
 
-        def version() -> Json:
-            change = {"spec": {"template": {"spec": {"version": "v1.34.2"}}}}
-            return self.roll("MachineDeployment", change)
-
-        def a_byte_of_a_file() -> Json:
-            (body,) = self.here.mirror.all("KubeadmControlPlane")
-            config = copy.deepcopy(body["spec"]["kubeadmConfigSpec"])
-            config["files"][0]["content"] += " "
-            return self.roll("KubeadmControlPlane", {"spec": {"kubeadmConfigSpec": config}})
-
-        def a_label_of_machines() -> Json:
-            labels = {"node.cluster.x-k8s.io/pool": "workers"}
-            change = {"spec": {"template": {"metadata": {"labels": labels}}}}
-            return self.roll("MachineDeployment", change)
-
-        return [rollout_after, version, a_byte_of_a_file, a_label_of_machines]
+    def add_a_label(self) -> Json:
+        """A label of the machines, which is no rule of those that replace them."""
+        labels = {"node.cluster.x-k8s.io/pool": "workers"}
+        change = {"spec": {"template": {"metadata": {"labels": labels}}}}
+        return self.roll("MachineDeployment", change)
 
     def roll(self, kind: str, change: Json) -> Json:
         """A change that no prediction is asked of, and the hosts whose machines were replaced."""
