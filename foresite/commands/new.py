@@ -86,8 +86,9 @@ def _marked(text: str, site: str = "", document: Document | None = None) -> str:
     data = yaml.load(text)
     if site:
         data["site"] = site
-    if "decommission" in data:
-        data["decommission"] = _DROP  # a new site does not end
+    for had in (data, *data.get("pools", ())):
+        for key in {"decommission", "adopted"} & had.keys():
+            had[key] = _DROP  # a new site does not end, and nothing was before it
     schema = SiteFile.model_json_schema()
     for path in OWN:
         _leave_to_region(data, path, document)

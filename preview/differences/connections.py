@@ -27,13 +27,11 @@ def effects(site: SiteChange) -> Iterator[Effect]:
     if site.before is None or site.after is None:
         return
     old, new = site.before.fleet, site.after.fleet
-    # An adopted site does not make its namespace.
-    whole = NAMESPACE if NAMESPACE in site.side.objects else ("machines", "Cluster")
-    moved = [("management", old.management, new.management, whole)]
+    moved = [("management", old.management, new.management, NAMESPACE)]
     ended = old.decommissioned or new.decommissioned
     if old.context and new.context and not ended:
         named = [n for n, m in site.after.objects.items() if m.target is Target.SITE]
-        first = named[0] if named else whole
+        first = named[0] if named else NAMESPACE
         moved.append(("cluster.context", old.context, new.context, first))
     for path, before, after, name in moved:
         if before != after:

@@ -89,7 +89,9 @@ def _effects(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
 def _object(site: SiteChange, name: Name) -> Manifest:
     if name in site.changes:
         return site.changes[name].one
-    return next(side.objects[name] for side in reversed(site.sides) if name in side.objects)
+    there = (side.objects[name] for side in reversed(site.sides) if name in side.objects)
+    # An adopted site has no Namespace of its own, which stands for all: then its Cluster does.
+    return next(there, None) or next(iter(site.side.objects.values()))
 
 
 def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]:

@@ -3,6 +3,7 @@
 import copy
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,24 @@ def listed(*objects: Json) -> str:
 
 A: Json = {"kind": "A", "metadata": {"name": "a", "namespace": "b"}}
 SECRET = {"kind": "Secret", "metadata": {"name": "a"}, "data": {"b": "aHVudGVyMg=="}}
+
+
+def test_an_end_and_another_context_are_told_without_a_namespace(adopted: Path) -> None:
+    site = known(adopted)
+    side = side_of(site, objects_by_name(site))
+    moved = replace(site, file=site.file.model_copy(update={"management": "other"}))
+    for after in (None, side_of(moved, objects_by_name(moved))):
+        found = judge(compare("prod", side, after), {}, {})
+        assert "Cluster metal3/prod" in {each.object for each in found.reasons}
+
+
+def test_a_site_like_an_adopted_one_was_not_adopted(adopted: Path) -> None:
+    known(adopted)
+    assert main(["--root", str(adopted), "new", "next-1", "--like", "prod"]) == 0
+    text = (adopted / "sites/next-1.yaml").read_text()
+    assert "adopted:" not in text and "deployment" not in text
+
+
 BAD: dict[str, tuple[str, str]] = {
     "no JSON": ("kind: List", "no JSON"),
     "a number": ("7", "no List"),
