@@ -5,6 +5,7 @@ internal/controllers; CAPM3 v1.13.2, baremetal/metal3machine_manager.go; Bare Me
 v0.13.2, host_state_machine.go.
 """
 
+import functools
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -49,10 +50,16 @@ def refusals(bundle: Bundle) -> Iterator[str]:
 
 def told(body: Json, table: Told) -> Iterator[str]:
     """The sentences of the rows of a table that an object fits."""
-    for row in table.rows("checks", title=title(body), found="<found>"):
-        fits = [_fits(body, *condition) for condition in row["when"]]
-        if body["kind"] in row["kinds"] and all(fit for fit, _ in fits):
-            yield row["say"].replace("<found>", str(fits[-1][1] if fits else ""))
+    for row in _rows(table):
+        fits = [_fits(body, *each) for each in row["when"]] if body["kind"] in row["kinds"] else []
+        if fits and all(fit for fit, _ in fits):
+            said: str = row["say"].replace("<title>", title(body))
+            yield said.replace("<found>", str(fits[-1][1]))
+
+
+@functools.cache
+def _rows(table: Told) -> list[Json]:
+    return table.rows("checks", title="<title>", found="<found>")
 
 
 def _fits(

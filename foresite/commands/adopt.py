@@ -28,7 +28,7 @@ from schemas.kubernetes.masking import shorten
 from schemas.load import load, load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
-from schemas.reading.catalogue import catalogue_of, load_release, release_names
+from schemas.reading.catalogue import catalogue_of, release_names
 
 _GUESSED = {"serial": ",unknown-", "rack": ",unknown,"}
 """Columns of a host list, and what stands there where no object says it."""
@@ -85,8 +85,8 @@ def _plan(options: argparse.Namespace) -> int:
         if shape is None:
             return _report(options, {"refused": found}, "nothing was written", adopted=False)
         site = options.site or str(shape.cluster["metadata"]["name"])
-        release = _release(root, str(shape.control_plane["spec"]["version"]))
-        given = (bundle, shape, site, options.region or "", release)
+        releases = release_names(catalogue_of(root))
+        given = (bundle, shape, site, options.region or "", releases[-1])
         texts = [texts_of(*given, marks=marks) for marks in (False, True)]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"{type(error).__name__}: {shorten(str(error))}"
@@ -102,17 +102,6 @@ def _plan(options: argparse.Namespace) -> int:
     write_all(root, texts[1])
     left = [each for each in load_site(root, site).problems if each.code is Code.TODO_LEFT]
     return _written(options, bundle, judged, texts[1], left)
-
-
-def _release(root: Path, version: str) -> str:
-    """The newest release that knows a version of Kubernetes; else the newest."""
-    catalogue = catalogue_of(root)
-    names = release_names(catalogue)
-    for name in reversed(names):
-        release, _ = load_release(name, catalogue)
-        if release is not None and version in release.kubernetes:
-            return name
-    return names[-1] if names else ""
 
 
 def _tried(root: Path, site: str, texts: dict[str, str], form: str) -> Site | None:

@@ -63,6 +63,8 @@ def ranges(site: Site) -> Iterator[Finding]:
         pods = field.startswith("pods")
         need = smallest - (nodes - 1).bit_length() if pods else smallest
         what = f"{nodes} nodes, of which each takes a /{smallest}" if pods else "a site's services"
+        if getattr(site.file, "adopted", None):
+            return  # the cluster runs with what it has
         if text and _any_network(text).prefixlen > need:
             yield say("range-too-small", ("cluster", field), text, what, need)
         elif text and _any_network(text).prefixlen < largest:

@@ -5,6 +5,7 @@ Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane v
 
 from collections.abc import Iterator, Sequence
 
+from schemas.facts.adopted import kept_machines
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
@@ -66,7 +67,9 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
     """A control plane has an odd number of machines, and can be rolled."""
     site, pool = at.site, at.pool
     machines = site.replicas(pool)
-    if pool.role is not Role.CONTROL_PLANE or pool.spares >= _listed(site, pool):
+    if pool.role is not Role.CONTROL_PLANE or kept_machines(site, pool):
+        return
+    if pool.spares >= _listed(site, pool):
         return
     place, out = at.path("name"), site.out_of(pool)
     if machines % 2 == 0 and out:
