@@ -11,6 +11,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
+from components.making.manifest import Json
 from foresite.adoption.bundle import Bundle, parse, read, title
 from foresite.adoption.engines import engines_of
 from foresite.adoption.refusals import refusals
@@ -28,7 +29,7 @@ from schemas.kubernetes.masking import shorten
 from schemas.load import load, load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
-from schemas.reading.catalogue import catalogue_of, release_names
+from schemas.reading.catalogue import catalogue_of, load_release, release_names
 
 _GUESSED = {"serial": ",unknown-", "rack": ",unknown,"}
 """Columns of a host list, and what stands there where no object says it."""
@@ -72,6 +73,7 @@ def _read(options: argparse.Namespace) -> int:
     except (NoAnswerError, RefusedError) as error:
         raise UsageError(f"{options.context}: nothing was read: {error}") from None
     write_all(Path(), {str(options.out): text})
+    options.out.chmod(0o600)  # the control plane's files may hold what nobody else should read
     objects = len(json.loads(text)["items"])
     show(f"written: {options.out} ({objects} objects of {options.namespace}, Secrets by name)")
     return OK
@@ -85,8 +87,8 @@ def _plan(options: argparse.Namespace) -> int:
         if shape is None:
             return _report(options, {"refused": found}, "nothing was written", adopted=False)
         site = options.site or str(shape.cluster["metadata"]["name"])
-        releases = release_names(catalogue_of(root))
-        given = (bundle, shape, site, options.region or "", releases[-1])
+        release = _release(root, str(shape.control_plane["spec"]["version"]))
+        given = (bundle, shape, site, options.region or "", release)
         texts = [texts_of(*given, marks=marks) for marks in (False, True)]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"{type(error).__name__}: {shorten(str(error))}"
@@ -102,6 +104,14 @@ def _plan(options: argparse.Namespace) -> int:
     write_all(root, texts[1])
     left = [each for each in load_site(root, site).problems if each.code is Code.TODO_LEFT]
     return _written(options, bundle, judged, texts[1], left)
+
+
+def _release(root: Path, version: str) -> str:
+    """The newest release that knows a version of Kubernetes; else the newest."""
+    catalogue = catalogue_of(root)
+    found = {name: load_release(name, catalogue)[0] for name in release_names(catalogue)}
+    fit = [name for name, each in found.items() if each and version in each.kubernetes]
+    return [*found, *fit][-1]
 
 
 def _tried(root: Path, site: str, texts: dict[str, str], form: str) -> Site | None:
@@ -123,12 +133,10 @@ def _prove(options: argparse.Namespace, site: Site) -> int:
     cluster = Cluster.of(kubectl(), site)
     live = cluster.live()
     wrong = conflicts(cluster, live)
-    with ApiServer(cluster.kubectl, cluster.context) as server:
-        found = engines_of(server, live, options.stopped)
-    unsure = [f"{each.name}: {why}" for each in found for why in each.open]
+    order, unsure = _engines(options, cluster, live)
     said = {
         "refused by the server": wrong,
-        "stop in this order": [f"{e.name} ({', '.join(e.managers)}): {e.stop}" for e in found],
+        "stop in this order": order,
         "not stopped": unsure,
     }
     last = f"then: foresite up {site.name}, and foresite adopt finish {site.name}"
@@ -137,9 +145,23 @@ def _prove(options: argparse.Namespace, site: Site) -> int:
     return _report(options, said, last, proved=not wrong, green=not (wrong or unsure))
 
 
+def _engines(
+    options: argparse.Namespace, cluster: Cluster, live: list[Json]
+) -> tuple[list[str], list[str]]:
+    """How the engines stop, in order, and those that may still apply or prune."""
+    with ApiServer(cluster.kubectl, cluster.context) as server:
+        found = engines_of(server, live, options.stopped)
+    order = [f"{each.name} ({', '.join(each.managers)}): {each.stop}" for each in found]
+    return order, [f"{each.name}: {why}" for each in found for why in each.open]
+
+
 def _finish(options: argparse.Namespace, site: Site) -> int:
     cluster = Cluster.of(kubectl(), site)
-    said = {"handed over": hand_over(cluster, cluster.live())}
+    live = cluster.live()
+    _, unsure = _engines(options, cluster, live)
+    if unsure:  # it would own its fields again
+        return _report(options, {"not stopped": unsure}, "nothing was handed over", green=False)
+    said = {"handed over": hand_over(cluster, live)}
     return _report(options, said, "what others owned is Foresite's; no value changed")
 
 

@@ -64,7 +64,7 @@ def _supported_minor(
     advice = nearest(version, known) or f"one of {', '.join(known)}"
     if not low <= minor(version) <= high:
         yield say("version-unsupported", place, site, core, low, high, version, advice)
-    elif version not in known and not kept_machines(site, site.control_plane):
+    elif version not in known and not all(kept_machines(site, p) for p in site.file.pools):
         yield say("version-unknown", place, site, version, advice)
 
 

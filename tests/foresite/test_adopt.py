@@ -51,6 +51,12 @@ def made_of(site: Site) -> dict[str, Manifest]:
     }
 
 
+def without(file: Path, kind: str) -> None:
+    """Take the objects of a kind out of the file of kept ones."""
+    kept = [each for each in file.read_text().split("---\n") if f"\nkind: {kind}\n" not in each]
+    file.write_text("---\n".join(kept))
+
+
 @pytest.fixture
 def adopted(tmp_path: Path) -> Path:
     assert plan(tmp_path, cluster.live(), "--region", "jp-east") == 0
@@ -232,9 +238,7 @@ def test_what_leaves_the_file_rolls_its_pool_and_no_other(
     adopted: Path, kind: str, hosts: str
 ) -> None:
     before = known(adopted)
-    file = adopted / WRITTEN[2]
-    kept = [each for each in file.read_text().split("---\n") if f"\nkind: {kind}\n" not in each]
-    file.write_text("---\n".join(kept))
+    without(adopted / WRITTEN[2], kind)
     if kind == "KubeadmControlPlane":  # its webhook lets nobody take clusterConfiguration away
         text = (adopted / WRITTEN[0]).read_text()
         (adopted / WRITTEN[0]).write_text(text.replace("audit: null", "audit: {days: 7}"))
@@ -265,6 +269,17 @@ def test_an_end_and_another_context_are_told_without_a_namespace(adopted: Path) 
     for after in (None, side_of(moved, objects_by_name(moved))):
         found = judge(compare("prod", side, after), {}, {})
         assert "Cluster metal3/prod" in {each.object for each in found.reasons}
+
+
+def test_a_version_that_no_release_knows_is_no_fault_until_machines_are_made(adopted: Path) -> None:
+    known(adopted)
+    for name in WRITTEN:
+        file = adopted / name
+        file.write_text(file.read_text().replace("v1.34.3", "v1.34.77"))
+    assert load_site(adopted, "prod").site
+    without(adopted / WRITTEN[2], "MachineDeployment")
+    (problem,) = load_site(adopted, "prod").problems
+    assert problem.code.value == "version-unsupported"
 
 
 def test_a_site_like_an_adopted_one_was_not_adopted(adopted: Path) -> None:

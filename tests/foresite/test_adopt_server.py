@@ -76,6 +76,7 @@ def test_read_takes_the_objects_and_of_secrets_the_names(client: Client, tmp_pat
     assert {each["kind"] for each in read["items"]} >= {"Cluster", "BareMetalHost", "Secret"}
     assert all(e["metadata"].get("managedFields") for e in read["items"] if e["kind"] != "Secret")
     assert "hunter2" not in out.read_text() and "aHVudGVyMg" not in out.read_text()
+    assert out.stat().st_mode & 0o777 == 0o600
     assert main(["adopt", "read", *arguments]) == 2  # it is there
 
 
@@ -113,7 +114,8 @@ def test_another_value_is_a_conflict_and_a_new_one_another_generation(
 def test_fields_change_hands_and_then_a_field_that_leaves_git_goes(
     client: Client, root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["--root", str(root), "adopt", "finish", "prod"]) == 2
+    assert asked(root, capsys, "finish")[0] == 1
+    assert main(["--root", str(root), "adopt", "finish", "prod", *STOPPED]) == 2
     assert "foresite up has not run" in capsys.readouterr().err
     site = load_site(root, "prod").site
     assert site
@@ -121,7 +123,7 @@ def test_fields_change_hands_and_then_a_field_that_leaves_git_goes(
         apply(client, each.body, "foresite")
     live = ("cluster.x-k8s.io/v1beta2", "MachineDeployment", "prod", cluster.NAMESPACE)
     before = client.get(*live)
-    assert asked(root, capsys, "finish")[1]["handed over"]
+    assert asked(root, capsys, "finish", *STOPPED)[1]["handed over"]
     after = client.get(*live)
     assert before and after
     assert [each["manager"] for each in after["metadata"]["managedFields"]] == ["foresite"]
