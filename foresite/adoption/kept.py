@@ -1,7 +1,7 @@
 """What of each live object is kept in Git: all that persons wrote of it, and nothing of others'.
 
 ``metadata.managedFields`` tell who wrote what: labels and annotations are kept where an engine that
-writes for persons owns them (bundle.toml). Specs are kept whole, but for what CAPM3 writes on a
+writes for persons owns them (engines.toml). Specs are kept whole, but for what CAPM3 writes on a
 BareMetalHost (v1.13.2, baremetal/metal3machine_manager.go, setHostSpec).
 """
 

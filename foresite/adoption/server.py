@@ -72,7 +72,10 @@ def conflicts(cluster: Cluster, live: list[Json]) -> list[str]:
         with ThreadPoolExecutor(_THREADS) as pool:
             each = pool.map(lambda body: cluster.ask(*_APPLY, bodies=[body])[1], bodies)
             pairs = zip(bodies, each, strict=True)
-            return wrong + [f"{title(body)}: {_first(why)}" for body, why in pairs if why]
+            told = [f"{title(body)}: {_first(why)}" for body, why in pairs if why]
+        return wrong + (told or [_first(complaint)])
+    if len(answers) != len(bodies):
+        wrong.append(f"{len(answers)} of {len(bodies)} objects were answered")
     for answer in answers:
         old = mapping(there.get(key_of(answer), {}), "metadata").get("generation")
         new = mapping(answer, "metadata").get("generation")
@@ -87,10 +90,8 @@ def _first(complaint: str) -> str:
 
 
 def hand_over(cluster: Cluster, live: list[Json]) -> list[str]:
-    """Make Foresite the owner of what the old engines own, all objects or none. Raises UsageError.
-
-    Else a field that is left out later stays for ever, as its other owner still has it.
-    """
+    """Make Foresite the owner of what the old engines own; else a field that is left out later
+    stays for ever, as its other owner still has it. Raises UsageError, mostly before the first."""
     made = {key_of(each.body): each.body for each in cluster.made}
     mine = [each for each in live if any(map(_is_engine, owners(each)))]
     wrong = [f"{title(each)}: foresite up has not run" for each in mine if not _ours(each)]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -9,10 +10,12 @@ from urllib.parse import urlencode
 
 import pytest
 
+from components.making.manifest import Manifest
 from controlplane import Client, ControlPlane
 from foresite.adoption.engines import engines_of
+from foresite.adoption.server import Cluster, conflicts
 from foresite.cli import main
-from foresite.delivery.servers.apiserver import ApiServer, RefusedError
+from foresite.delivery.servers.apiserver import ApiServer, Kubectl, RefusedError
 from schemas.load import load_site
 from tests.foresite.test_adopt import WRITTEN, known, made_of, plan
 from tests.kit import running_cluster as cluster
@@ -133,6 +136,34 @@ def test_fields_change_hands_and_then_a_field_that_leaves_git_goes(
     assert "rollout" not in apply(client, {**body, "spec": spec}, "foresite")["spec"]
     apply(client, body, "foresite")
     assert asked(root, capsys, "prove")[0] == 0  # nobody else is left
+
+
+class Programs:
+    """A kubectl that answers in turn."""
+
+    def __init__(self, *answers: tuple[int, str, str]) -> None:
+        self.answers = list(answers)
+
+    def run(self, *_: str, given: str = "") -> subprocess.CompletedProcess[str]:
+        assert given
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        return subprocess.CompletedProcess([], *answer)
+
+
+@pytest.mark.parametrize(
+    ("answers", "wrong"),
+    [
+        (((1, "", "error: the server is away"), (0, "{}", "")), "error: the server is away"),
+        (((0, "", ""),), "0 of 1 objects were answered"),
+    ],
+)
+def test_what_the_server_did_not_say_is_not_proved(
+    answers: tuple[tuple[int, str, str], ...], wrong: str
+) -> None:
+    (body, *_) = cluster.manifests()
+    made = [Manifest("Cluster", body)]
+    found = Cluster(cast(Kubectl, Programs(*answers)), "mgmt", made)
+    assert conflicts(found, [body]) == [wrong]
 
 
 class Answers:
