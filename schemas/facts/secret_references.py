@@ -7,8 +7,9 @@ Secrets Operator, goes by this list.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import HOST, kept, managed
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import mapping
 from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE
 from schemas.model.vocabulary import RemediatorKind
 
@@ -49,8 +50,10 @@ def bmc_secret(host: str, credentials: str | None) -> str:
 def _bmcs(site: Site) -> Iterator[SecretReference]:
     """Bare Metal Operator 0.13, internal/controller/metal3.io/baremetalhost_controller.go
     (buildAndValidateBMCCredentials): the keys username and password, in the host's namespace."""
+    stay = kept(site)
     for host in site.hosts:
-        name = bmc_secret(host.name, site.file.bmc.credentials)
+        own = mapping(stay.get((HOST, host.name), {}), "spec", "bmc").get("credentialsName")
+        name = str(own or bmc_secret(host.name, site.file.bmc.credentials))
         yield SecretReference(True, managed(site).namespace, name, ("username", "password"))
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,8 +18,11 @@ from components.site import objects_by_name
 from foresite.adoption.bundle import parse
 from foresite.adoption.verdict import judge_adoption
 from foresite.cli import main
+from foresite.delivery.servers.apiserver import ApiServer
+from foresite.delivery.servers.prerequisites import missing_settings
 from preview.differences.compare import compare
 from preview.verdict.judge import judge
+from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit import running_cluster as cluster
@@ -84,6 +87,12 @@ def test_what_cluster_api_compares_is_as_it_stands(adopted: Path) -> None:
 
 def test_labels_of_before_ask_nothing_of_the_managers(adopted: Path) -> None:
     assert not arguments(made_of(known(adopted)).values())
+    assert missing_settings(cast(ApiServer, None), made_of(known(adopted)).values()) == ([], [])
+
+
+def test_a_bmcs_secret_is_the_one_that_its_host_names(adopted: Path) -> None:
+    named = {each.name for each in secret_references(known(adopted))}
+    assert named == {f"{each}-bmc-secret" for each in cluster.hosts()}
 
 
 def test_plan_says_none_for_each_host_and_what_is_left_to_write(

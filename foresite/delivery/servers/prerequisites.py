@@ -114,7 +114,7 @@ def missing_settings(server: ApiServer, made: Iterable[Manifest]) -> tuple[list[
     """The arguments that operators run without, and those that could not be asked for."""
     wrong, unknown, made = [], [], list(made)
     for each in operators(made):
-        if "argument" not in each:
+        if not any(one.kind == each.get("needed_by") for one in made):
             continue
         name, argument = each["name"], each["argument"]
         given = _arguments(server, each["label"])
