@@ -4,6 +4,7 @@ Nothing of these files reaches a machine while its objects are kept, but for the
 So the same files with stand-ins for the marks are what is proved.
 """
 
+import os
 import re
 from collections.abc import Iterator
 from ipaddress import IPv4Address, IPv4Network
@@ -16,6 +17,8 @@ from components.making.manifest import Json, filled, prune
 from foresite.adoption.bundle import Bundle
 from foresite.adoption.kept import kept_objects
 from foresite.adoption.shape import Shape, key_of, protocol, template_of
+from policies.exceptions import today
+from schemas.facts.adopted import KINDS
 from schemas.kubernetes.bodies import items, mapping, texts
 from schemas.model.hardware import RootDisk
 from schemas.reading.host_list import COLUMNS
@@ -73,6 +76,7 @@ def texts_of(
         boot=_first_boot(bundle, config, str(zones[0][1][1])),
         hardware={f"of-{each.name}": _hardware(each) for each in pools},
         pools=[_pool(shape, each) for each in pools],
+        policies=_exceptions(bundle.namespace),
     )  # fmt: skip
     lines = [",".join(COLUMNS), *map(",".join, rows)]
     return {
@@ -237,6 +241,15 @@ def _hardware(pool: Pool) -> Json:
         "boot_mode": mode or "UEFI",
         "root_disk": hints or {"device_name": Unknown("its link", "/dev/sda")},
     })  # fmt: skip
+
+
+def _exceptions(namespace: str) -> Json:
+    """Exceptions for clusterctl's namespace ``default``, where Foresite itself makes nothing."""
+    row = {"rule": "names-not-reserved", "reason": "a cluster that was adopted stays where it is",
+           "owner": Unknown("who answers for it", "platform"),
+           "until": Unknown("last day of it", today(os.environ).isoformat())}  # fmt: skip
+    found = [{**row, "object": f"{kind} {namespace}/*"} for kind in KINDS]
+    return {"policies": {"exceptions": found}} if namespace == "default" else {}
 
 
 def _pool(shape: Shape, pool: Pool) -> Json:

@@ -298,6 +298,15 @@ def test_a_site_like_an_adopted_one_was_not_adopted(adopted: Path) -> None:
     assert "adopted:" not in text and "deployment" not in text
 
 
+def test_a_cluster_in_clusterctls_own_namespace_gets_its_exceptions(tmp_path: Path) -> None:
+    objects = cluster.live("kubectl-client-side-apply")
+    for each in objects:
+        each["metadata"]["namespace"] = "default"
+    assert plan(tmp_path, objects) == 0
+    text = (tmp_path / WRITTEN[0]).read_text()
+    assert 'object: "BareMetalHost default/*"' in text and "TODO: last day of it" in text
+
+
 BAD: dict[str, tuple[str, str]] = {
     "no JSON": ("kind: List", "no JSON"),
     "a number": ("7", "no List"),
