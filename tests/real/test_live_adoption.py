@@ -1,6 +1,6 @@
 """A running cluster comes under Foresite on the real controllers, and no machine is replaced.
 
-Each engine is a run of its own: with all steps in about six minutes on two cores, else in two.
+Each engine is a run of its own: two of about two minutes, and one with all steps of about eight.
 """
 
 from typing import Any
