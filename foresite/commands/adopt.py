@@ -6,7 +6,6 @@ writes all its files or none; ``finish`` changes who owns the fields, never a va
 
 import argparse
 import json
-import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -24,6 +23,7 @@ from foresite.commands.check import all_problems, show_problems
 from foresite.commands.new import write_all
 from foresite.commands.up import sound
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.servers.probe import own_kubectl
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import load, load_site, site_names
@@ -55,12 +55,11 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{sites[0].file.management}: {error}") from None
 
 
-def kubectl() -> Kubectl:
-    """The kubectl of the caller. Raises UsageError without one."""
-    path = shutil.which("kubectl")
-    if path is None:
+def _kubectl() -> Kubectl:
+    found = own_kubectl()
+    if found is None:
         raise UsageError("install kubectl, which asks the management cluster")
-    return Kubectl(Path(path), os.environ)
+    return found
 
 
 def _read(options: argparse.Namespace) -> int:
@@ -68,7 +67,7 @@ def _read(options: argparse.Namespace) -> int:
     if missing := [f"--{name}" for name, each in given.items() if not each]:
         raise UsageError(f"foresite adopt read needs {', '.join(missing)}")
     try:
-        with ApiServer(kubectl(), options.context) as server:
+        with ApiServer(_kubectl(), options.context) as server:
             text = read(server, options.namespace)
     except (NoAnswerError, RefusedError) as error:
         raise UsageError(f"{options.context}: nothing was read: {error}") from None
@@ -130,7 +129,7 @@ def _tried(root: Path, site: str, texts: dict[str, str], form: str) -> Site | No
 
 
 def _prove(options: argparse.Namespace, site: Site) -> int:
-    cluster = Cluster.of(kubectl(), site)
+    cluster = Cluster.of(_kubectl(), site)
     live = cluster.live()
     wrong = conflicts(cluster, live)
     order, unsure = _engines(options, cluster, live)
@@ -156,7 +155,7 @@ def _engines(
 
 
 def _finish(options: argparse.Namespace, site: Site) -> int:
-    cluster = Cluster.of(kubectl(), site)
+    cluster = Cluster.of(_kubectl(), site)
     live = cluster.live()
     _, unsure = _engines(options, cluster, live)
     if unsure:  # it would own its fields again

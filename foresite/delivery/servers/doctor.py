@@ -14,6 +14,7 @@ from foresite.command import few
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.servers.probe import Need, Objects, contexts_of, missing_context, probe_one
 from foresite.delivery.servers.probe import objects_on as made_on
+from schemas.facts.adopted import managed
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -100,7 +101,8 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     for namespace, references in wanted.items():
         yield _secrets(server, references, {**where, "namespace": namespace})
     if management and site.file.cluster.context is None:
-        path = f"/apis/cluster.x-k8s.io/v1beta2/namespaces/{site.name}/clusters/{site.name}"
+        named = f"namespaces/{managed(site).namespace}/clusters/{managed(site).cluster}"
+        path = f"/apis/cluster.x-k8s.io/v1beta2/{named}"
         status = (server.get(path) or {}).get("status") or {}
         ready = (status.get("initialization") or {}).get("controlPlaneInitialized") is True
         yield find("cluster-ready" if ready else "cluster-wait", where)
@@ -108,7 +110,7 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
 
 def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     """The hosts by the state that the Bare Metal Operator reports."""
-    path = f"/apis/metal3.io/v1alpha1/namespaces/{site.name}/baremetalhosts"
+    path = f"/apis/metal3.io/v1alpha1/namespaces/{managed(site).namespace}/baremetalhosts"
     items = (server.get(path) or {}).get("items") or ()
     found = {each["metadata"]["name"]: each.get("status") or {} for each in items}
     there = {host.name: found[host.name] for host in site.hosts if host.name in found}
