@@ -67,10 +67,10 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
     """A control plane has an odd number of machines, and can be rolled."""
     site, pool = at.site, at.pool
     machines = site.replicas(pool)
-    if pool.role is not Role.CONTROL_PLANE or kept_machines(site, pool):
+    if pool.role is not Role.CONTROL_PLANE or pool.spares >= _listed(site, pool):
         return
-    if pool.spares >= _listed(site, pool):
-        return
+    if kept_machines(site, pool):
+        return  # it is as it runs
     place, out = at.path("name"), site.out_of(pool)
     if machines % 2 == 0 and out:
         yield say("control-plane-out", HostCell(out[0].line, "state"), machines, out)
