@@ -82,6 +82,8 @@ def test_up_applies_it_and_keeps_what_sites_need(trial: Trial) -> None:
     assert f"{len(manifests)} objects on {NAME}" in first.stdout
     with trial.client() as client:
         assert differences(client, manifests) == []
+    assert trial.foresite("drift", "--trial", stack).returncode == 0
+    assert trial.foresite("recover", "--trial", "--plan", stack).returncode == 0
     put(trial.root, manifests=vendor(trial.root), provisioning_limit=7)
     assert trial.foresite(*command).returncode == 0
     with trial.client() as client:
