@@ -69,6 +69,7 @@ def test_no_machine_is_installed_anew_and_the_spare_is_inspected(seen: Json) -> 
     before, after = seen["before"], seen["after"]
     machines = {name for name in before if name.startswith(("Machine ", "Metal3Machine "))}
     assert machines == {n for n in after if n.startswith(("Machine ", "Metal3Machine "))}
+    assert all(pivot.is_ready(after[name]) for name in machines)
     hosts = {name: each for name, each in before.items() if name.startswith("BareMetalHost")}
     spares = set()
     for name, was in hosts.items():

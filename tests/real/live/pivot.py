@@ -13,14 +13,16 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 from components.making.manifest import Target
 from components.site import site_objects
-from controlplane import ApiError, Client, ControlPlane
+from controlplane import ApiError, Client, ControlPlane, Manifest
 from schemas.load import load_site
 from tests.real.live import managers, metal3_world, world
 from tests.real.live.namespace import raise_loopback
 from tests.real.live.patch import merge
+from tests.real.live.watch import condition
 from tools.toolchain import locate
 
 GROUPS = (*metal3_world.GROUPS, "pivot")
@@ -131,7 +133,8 @@ def main(arguments: list[str]) -> int:
         with world.managed(locate(metal3_world.GROUPS), out / "second") as (plane, client, _):
             first = Side(here.client, ControlPlane(out / "first" / "plane"), name, clusterctl)
             second = Side(client, plane, name, clusterctl)
-            found = _pivot(first, second, out / "saved")
+            with patch.object(metal3_world.Kubelets, "_silence"):  # hosts that leave run on
+                found = _pivot(first, second, out / "saved")
     (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
     return 0
 
@@ -164,15 +167,19 @@ def _pivot(first: Side, second: Side, saved: Path) -> dict[str, Any]:
 
 
 def _settle(side: Side) -> None:
-    """Wait until the operator has registered all hosts again, and for a while."""
+    """Wait until all machines are ready, and for a while."""
     until = time.monotonic() + _LIMIT_SECONDS
     while time.monotonic() < until:
-        hosts = side.client.items("metal3.io/v1alpha1", "BareMetalHost", side.site)
-        states = {(each.get("status") or {}).get("operationalStatus") for each in hosts}
-        if hosts and states == {"OK"}:
+        machines = side.client.items(world.CLUSTER, "Machine", side.site)
+        if machines and all(is_ready(each) for each in machines):
             break
         time.sleep(0.5)
     time.sleep(_STAY_SECONDS)
+
+
+def is_ready(body: Manifest) -> bool:
+    """True if an object says so."""
+    return condition(body, "Ready").get("status") == "True"
 
 
 if __name__ == "__main__":
