@@ -113,9 +113,10 @@ def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     path = f"/apis/metal3.io/v1alpha1/namespaces/{managed(site).namespace}/baremetalhosts"
     items = (server.get(path) or {}).get("items") or ()
     found = {each["metadata"]["name"]: each.get("status") or {} for each in items}
-    there = {host.name: found[host.name] for host in site.hosts if host.name in found}
-    where = {**where, "all": len(site.hosts)}
-    missing = tuple(host.name for host in site.hosts if host.name not in found)
+    names = [host.name for host in site.hosts if not host.out]
+    there = {name: found[name] for name in names if name in found}
+    where = {**where, "all": len(names)}
+    missing = tuple(name for name in names if name not in found)
     if missing:
         yield find("hosts-missing" if there else "hosts-none", where, missing)
     wrong = {name: status.get("errorMessage") for name, status in there.items()}

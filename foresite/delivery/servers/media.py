@@ -79,8 +79,9 @@ def ask_bmcs(site: Site) -> Iterator[Finding]:
             return error
         return None
 
+    hosts = [host for host in site.hosts if not host.out]
     with ThreadPoolExecutor(_AT_ONCE) as pool:
-        answers = list(zip(site.hosts, pool.map(ask, site.hosts), strict=True))
+        answers = list(zip(hosts, pool.map(ask, hosts), strict=True))
     where = {"all": len(answers), "network": site.file.bmc.network, "site": site.name}
     if answers and all(error and error.silent for _, error in answers):
         yield find("bmcs-unasked", where, why=answers[0][1])
