@@ -6,13 +6,12 @@ Each check looks at one thing, and says nothing where what it needs is faulty it
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
 
-from components.making.told import Told
 from components.training import racks
 from components.training.collectives import contradictions
 from components.training.fitting import guarantees, machines, room_of_worker
 from components.training.jobset import SERVER, WORKER, tf_config
 from components.training.mpi import LAUNCHER
-from components.training.request import JobRequest, Refusal, Template
+from components.training.request import JobRequest, Refusal, Template, refusal
 from components.training.setting import Setting
 from components.training.trainjob import NODE
 from schemas.kubernetes.forms import DIGEST, HOST, PORT, REPOSITORY, TAG
@@ -20,7 +19,6 @@ from schemas.kubernetes.quantities import SITE_FORM, quantity
 from schemas.model.primitives import DNS_LABEL_PATTERN
 from schemas.model.texts import nearest
 
-TOLD = Told(__file__)
 Check = Callable[[Setting], Iterable[Refusal]]
 _NAME = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 _IMAGE = re.compile(rf"({HOST}(:{PORT})?/)?{REPOSITORY}(:{TAG})?(@{DIGEST})?")
@@ -34,12 +32,7 @@ def refusals(job: Setting, unknown: Collection[str] = ()) -> list[Refusal]:
     """Everything that is wrong with a request; none where it can be written. What rests on an
     ``unknown`` option, for which the request has a stand-in, is not looked at."""
     known = (check for check, rests_on in CHECKS.items() if not rests_on & {*unknown})
-    return [refusal for check in known for refusal in check(job)]
-
-
-def _refusal(name: str, **values: object) -> Refusal:
-    """The refusal of a name in checks.toml."""
-    return Refusal(**TOLD.table(name, **values))
+    return [each for check in known for each in check(job)]
 
 
 def choice(word: str, known: Iterable[str]) -> str:
@@ -52,11 +45,11 @@ def team(job: Setting) -> Iterator[Refusal]:
     """Each job of a site with teams is one team's."""
     request, names = job.request, [each.name for each in job.site.scheduling.teams]
     if request.team is None and names:
-        yield _refusal("no_team", names=", ".join(names))
+        yield refusal("no_team", names=", ".join(names))
     elif request.team is not None and not names:
-        yield _refusal("no_teams")
+        yield refusal("no_teams")
     elif request.team is not None and request.team not in names:
-        yield _refusal("unknown_team", team=request.team, fix=choice(request.team, names))
+        yield refusal("unknown_team", team=request.team, fix=choice(request.team, names))
 
 
 def namespace(job: Setting) -> Iterator[Refusal]:
@@ -64,24 +57,24 @@ def namespace(job: Setting) -> Iterator[Refusal]:
     given, owner = job.request.namespace, job.team
     if owner is not None and given is not None and given not in owner.namespaces:
         fix = choice(given, owner.namespaces)
-        yield _refusal("namespace_of_others", given=given, team=owner.name, fix=fix)
+        yield refusal("namespace_of_others", given=given, team=owner.name, fix=fix)
     elif not job.site.scheduling.teams and given is None:
-        yield _refusal("no_namespace")
+        yield refusal("no_namespace")
     elif given is not None and not re.fullmatch(DNS_LABEL_PATTERN, given):
-        yield _refusal("name_of_namespace")
+        yield refusal("name_of_namespace")
 
 
 def model(job: Setting) -> Iterator[Refusal]:
     """The site serves the model."""
     request, site, known = job.request, job.site, job.site.models()
     if not known:
-        yield _refusal("no_accelerators", site=site.name)
+        yield refusal("no_accelerators", site=site.name)
     elif not job.is_served:
         resources = {site.resource(each): each for each in known}
         named = {key.rpartition("/")[2]: each for key, each in resources.items()} | resources
         mine = named.get(request.model)
         fix = f"write {mine}" if mine else choice(request.model, known)
-        yield _refusal("no_model", model=request.model, fix=fix)
+        yield refusal("no_model", model=request.model, fix=fix)
 
 
 def servers(job: Setting) -> Iterator[Refusal]:
@@ -90,9 +83,9 @@ def servers(job: Setting) -> Iterator[Refusal]:
     if request.servers is None:
         return
     if request.template is not Template.PARAMETER_SERVER:
-        yield _refusal("no_servers", template=request.template, other=Template.PARAMETER_SERVER)
+        yield refusal("no_servers", template=request.template, other=Template.PARAMETER_SERVER)
     elif request.servers < 1:
-        yield _refusal("too_few_servers")
+        yield refusal("too_few_servers")
 
 
 def quantities(job: Setting) -> Iterator[Refusal]:
@@ -103,7 +96,7 @@ def quantities(job: Setting) -> Iterator[Refusal]:
         ("--storage", job.request.storage, "50Gi"),
     ):
         if given is not None and not (re.fullmatch(SITE_FORM, given) and quantity(given)):
-            yield _refusal("no_size", option=option, given=repr(given), example=example)
+            yield refusal("no_size", option=option, given=repr(given), example=example)
 
 
 def image(job: Setting) -> Iterator[Refusal]:
@@ -117,9 +110,9 @@ def command(job: Setting) -> Iterator[Refusal]:
     """There is a command where the template cannot do without, and not too long a one."""
     request = job.request
     if request.template is Template.MPI and not request.command:
-        yield _refusal("no_command")
+        yield refusal("no_command")
     if len(request.command) > _MOST_WORDS:
-        yield _refusal("long_command", most=_MOST_WORDS)
+        yield refusal("long_command", most=_MOST_WORDS)
 
 
 def _image_fault(reference: str) -> Refusal:
@@ -129,17 +122,17 @@ def _image_fault(reference: str) -> Refusal:
     own, colon, tag = last.partition(":")
     small = f"{path}{slash}{own}".lower() + colon + tag + at + digest
     if at and not re.fullmatch(DIGEST, digest):
-        return _refusal("no_digest")
+        return refusal("no_digest")
     if small != reference and _IMAGE.fullmatch(small):
-        return _refusal("capital_letters", small=small)
-    return _refusal("no_image")
+        return refusal("capital_letters", small=small)
+    return refusal("no_image")
 
 
 def name(job: Setting) -> Iterator[Refusal]:
     """Names of pods and hosts, which are made of the job's, are DNS labels (Kubernetes 1.34,
     pkg/apis/batch/validation; JobSet 0.12, pkg/webhooks/jobset_webhook.go)."""
     if not _NAME.fullmatch(job.name):
-        yield _refusal("no_name", given=repr(job.name))
+        yield refusal("no_name", given=repr(job.name))
 
 
 def length_of_name(job: Setting) -> Iterator[Refusal]:
@@ -148,7 +141,7 @@ def length_of_name(job: Setting) -> Iterator[Refusal]:
     room = _LONGEST - max(map(len, _endings(request)))
     if len(given) > room:
         longest = f"{given}{max(_endings(request), key=len)}"
-        yield _refusal("long_name", longest=longest, number=len(longest), room=room)
+        yield refusal("long_name", longest=longest, number=len(longest), room=room)
 
 
 def _endings(request: JobRequest) -> list[str]:
@@ -172,11 +165,11 @@ def priority(job: Setting) -> Iterator[Refusal]:
     usual = [each.name for each in priorities if each.default]
     if given not in names:
         fix = choice(given, names) if names else "leave it out"
-        yield _refusal("no_priority", given=given, fix=fix)
+        yield refusal("no_priority", given=given, fix=fix)
     elif owner is not None and given not in (*owner.priorities, *usual):
         allowed = [each for each in names if each in (*owner.priorities, *usual)]
         fix = f"write one of {', '.join(allowed)}" if allowed else "leave it out"
-        yield _refusal("priority_of_others", team=owner.name, given=given, fix=fix)
+        yield refusal("priority_of_others", team=owner.name, given=given, fix=fix)
 
 
 def timeout(job: Setting) -> Iterator[Refusal]:
@@ -185,9 +178,9 @@ def timeout(job: Setting) -> Iterator[Refusal]:
     if given is None or not job.is_served:
         return
     if job.gang is None:
-        yield _refusal("no_gangs", model=job.request.model)
+        yield refusal("no_gangs", model=job.request.model)
     elif not 1 <= given <= job.gang.timeout_limit_seconds:
-        yield _refusal("long_timeout", given=given, most=job.gang.timeout_limit_seconds)
+        yield refusal("long_timeout", given=given, most=job.gang.timeout_limit_seconds)
 
 
 def rdma(job: Setting) -> Iterator[Refusal]:
@@ -198,11 +191,11 @@ def rdma(job: Setting) -> Iterator[Refusal]:
         return
     if not job.pools:
         names = ", ".join(pool.name for pool in job.with_model)
-        yield _refusal("no_rdma", model=request.model, names=names)
+        yield refusal("no_rdma", model=request.model, names=names)
         return
     fixed = request.template in (Template.MPI, Template.ALL_REDUCE_TRAINJOB)
     if fixed and job.needs.host_network and not job.whole_hosts:
-        yield _refusal("shared_ports", most=job.most)
+        yield refusal("shared_ports", most=job.most)
 
 
 def cache(job: Setting) -> Iterator[Refusal]:
@@ -211,14 +204,14 @@ def cache(job: Setting) -> Iterator[Refusal]:
     if given is None:
         return
     if here is None:
-        yield _refusal("no_cache", site=job.site.name)
+        yield refusal("no_cache", site=job.site.name)
     elif bucket is None:
         fix = choice(given, [each.name for each in here.buckets])
-        yield _refusal("no_bucket", given=given, fix=fix)
+        yield refusal("no_bucket", given=given, fix=fix)
     elif not (bucket.public or job.writes or any([*team(job), *namespace(job)])):
         mine = [each.name for each in here.for_data() if each.readable_by(job.namespace)]
         other = f"write one of {', '.join(mine)}" if mine else "leave it out"
-        yield _refusal("bucket_of_others", namespace=job.namespace, given=given, other=other)
+        yield refusal("bucket_of_others", namespace=job.namespace, given=given, other=other)
 
 
 def variable(job: Setting) -> Iterator[Refusal]:
@@ -228,7 +221,7 @@ def variable(job: Setting) -> Iterator[Refusal]:
         return
     pods = request.workers + request.server_count
     if pods > most or len(f"TF_CONFIG={tf_config(job, WORKER)}") > _LONGEST_VARIABLE:
-        yield _refusal("long_variable", pods=pods)
+        yield refusal("long_variable", pods=pods)
 
 
 def rack(job: Setting) -> Iterator[Refusal]:
@@ -240,9 +233,9 @@ def rack(job: Setting) -> Iterator[Refusal]:
 def counts(job: Setting) -> Iterator[Refusal]:
     """There are workers, with accelerators."""
     if job.request.workers < 1:
-        yield _refusal("no_workers")
+        yield refusal("no_workers")
     if job.per_worker < 1:
-        yield _refusal("none_per_worker")
+        yield refusal("none_per_worker")
 
 
 def workers(job: Setting) -> Iterator[Refusal]:

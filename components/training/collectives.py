@@ -10,7 +10,7 @@ NCCL_CROSS_NIC: 0 suits networks whose rails have switches of their own; NCCL_SO
 
 from collections.abc import Iterator
 
-from components.training.request import Refusal
+from components.training.request import Refusal, refusal
 from components.training.setting import Setting
 from schemas.facts.host_networks import layout_of
 from schemas.facts.site import Site
@@ -54,5 +54,4 @@ def contradictions(job: Setting) -> Iterator[Refusal]:
     for word in job.request.command:
         name, _, given = word.partition("=")
         if name in known and word != f"{name}={known[name]}":
-            message = f"{name}={given} is not what fits the hosts' rails"
-            yield Refusal("--command", message, f"leave it out, or write {name}={known[name]}")
+            yield refusal("other_nics", name=name, given=given, known=known[name])

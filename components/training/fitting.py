@@ -7,7 +7,7 @@ gang that no set of machines can hold waits as one whose machines are busy.
 
 from collections.abc import Iterator
 
-from components.training.request import Refusal, Template
+from components.training.request import Refusal, Template, refusal
 from components.training.room import SERVER_CPU, SERVER_MEMORY, room
 from components.training.setting import Setting
 from schemas.facts.site import Site
@@ -21,21 +21,17 @@ def room_of_worker(job: Setting) -> Iterator[Refusal]:
     if job.per_worker > job.most:
         shared = any(pool.sharing for pool in job.pools)
         whose = "a pod may have one share of a card" if shared else f"a host has {job.most}"
-        message = f"{whose} of {request.model}, not {job.per_worker}"
-        fix = f"write at most {job.most}, and more --workers"
-        yield Refusal("--per-worker", message, fix)
+        values = {"model": request.model, "given": job.per_worker, "most": job.most}
+        yield refusal("too_many_per_worker", whose=whose, **values)
     cpu, memory = (max(each) for each in zip(*((r.cpu, r.memory) for r in job.rooms), strict=True))
     if request.cpu is not None and thousandths(request.cpu) > cpu:
-        message = f"a host leaves {cpu // 1000} cores to pods, not {request.cpu}"
-        yield Refusal("--cpu", message, f"write at most {cpu // 1000}")
+        yield refusal("too_many_cores", most=cpu // 1000, given=request.cpu)
     if request.memory is not None and thousandths(request.memory) > memory:
-        free = memory // thousandths("1Gi")
-        message = f"a host leaves {free}Gi to pods, not {request.memory}"
-        yield Refusal("--memory", message, f"write at most {free}Gi")
+        most = f"{memory // thousandths('1Gi')}Gi"
+        yield refusal("too_much_memory", most=most, given=request.memory)
     limited, largest = job.site.file.scheduling is not None, job.limits.max
     if limited and request.storage and thousandths(request.storage) > thousandths(largest):
-        message = f"a container may ask for {largest} of a host's disk, not {request.storage}"
-        yield Refusal("--storage", message, f"write at most {largest}")
+        yield refusal("too_much_storage", most=largest, given=request.storage)
 
 
 def machines(job: Setting) -> Iterator[Refusal]:
@@ -45,15 +41,18 @@ def machines(job: Setting) -> Iterator[Refusal]:
         for pool, here in zip(job.pools, job.rooms, strict=True)
     )
     if job.request.workers > found:
-        hosts = sum(map(job.site.replicas, job.pools))
-        message = (
-            f"{hosts} machines with {job.request.model} hold {found} workers of "
-            f"{job.per_worker} accelerators, {job.cpu} cores and {job.memory}"
+        channel = ", one on each, as a host has one channel of a ComputeDomain"
+        yield refusal(
+            "too_few_machines",
+            hosts=sum(map(job.site.replicas, job.pools)),
+            model=job.request.model,
+            found=found,
+            per_worker=job.per_worker,
+            cpu=job.cpu,
+            memory=job.memory,
+            channel=channel if job.has_domain else "",
+            fix=f"write at most {found}" if found else "write less for each worker",
         )
-        if job.has_domain:
-            message += ", one on each, as a host has one channel of a ComputeDomain"
-        fix = f"write at most {found}" if found else "write less for each worker"
-        yield Refusal("--workers", message, fix)
     yield from _servers(job)
 
 
@@ -66,9 +65,8 @@ def _servers(job: Setting) -> Iterator[Refusal]:
     each = min(here.cpu // thousandths(SERVER_CPU), here.memory // thousandths(SERVER_MEMORY))
     found = each * job.site.replicas(pool)
     if job.request.server_count > found:
-        size = f"{SERVER_CPU} cores and {SERVER_MEMORY}"
-        message = f"pool {pool.name} holds {found} parameter servers of {size}"
-        yield Refusal("--servers", message, f"write at most {found}")
+        size = {"cpu": SERVER_CPU, "memory": SERVER_MEMORY}
+        yield refusal("too_many_servers", pool=pool.name, most=found, **size)
 
 
 def guarantees(job: Setting) -> Iterator[Refusal]:
@@ -79,14 +77,13 @@ def guarantees(job: Setting) -> Iterator[Refusal]:
     most = largest_guarantee(team, model)
     if most == 0:
         others = [each for each in job.site.models() if largest_guarantee(team, each)]
-        fix = f"write one of {', '.join(others)}, or" if others else "have"
-        fix += f" accelerators: {{{model}: …}} written for the team"
-        yield Refusal("--model", f"{team.name} is guaranteed no {model}", fix)
+        known = f"write one of {', '.join(others)}, or" if others else "have"
+        yield refusal("no_guarantee", team=team.name, model=model, others=known)
     elif job.per_worker > 0 and job.devices > most:
-        message = f"{team.name} may use {most} {model} at most; the job asks for {job.devices}"
         whole = most // job.per_worker
         fix = f"write at most {whole}" if whole else f"write --per-worker {most} or less"
-        yield Refusal("--workers", message, fix)
+        values = {"team": team.name, "model": model, "most": most, "given": job.devices}
+        yield refusal("beyond_guarantee", **values, fix=fix)
 
 
 def has_users(site: Site, model: str) -> bool:

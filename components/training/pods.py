@@ -5,7 +5,7 @@ and limits are equal: for accelerators they have to be, and a pod whose cores an
 is evicted last.
 """
 
-from components.making.manifest import Json, prune
+from components.making.manifest import Json, filled, prune
 from components.making.object_cache_client import with_cache
 from components.making.rdma import SHARED_MEMORY, SHARED_MEMORY_MOUNT
 from components.making.taints import tolerations
@@ -66,18 +66,16 @@ def container(setting: Setting, name: str, env: list[Json] | None = None) -> Jso
 def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     """The template of a worker with one container and the annotations of its gang. A TrainJob says
     itself where its workers go together, as others may share its runtime."""
-    own = setting.request.template is not Template.ALL_REDUCE_TRAINJOB
     claim = {**CHANNEL, "resourceClaimTemplateName": setting.name}
     placing = setting.placing()
-    if own:
+    if setting.request.template is not Template.ALL_REDUCE_TRAINJOB:
         placing["affinity"] = {**placing.get("affinity", {}), **racks.affinity(setting)}
         gang = {**gang, **racks.annotations(setting)}
     nccl = [value(name, text) for name, text in collective_settings(setting).items()]
     if nccl:
         box = {**box, "env": [*nccl, *box.get("env", [])]}
     network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    spec: Json = {
-        **_common(setting),
+    own: Json = {
         **placing,
         "tolerations": tolerations(setting.pools) or None,
         **(network if setting.needs.host_network else {}),
@@ -86,32 +84,25 @@ def worker(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
         "volumes": [SHARED_MEMORY],
     }
     if setting.cache is not None:
-        spec = with_cache(spec, setting.cache)
-    metadata = {"annotations": {**setting.needs.annotations, **gang}}
-    return prune({"metadata": metadata, "spec": spec})
+        own = with_cache(own, setting.cache)
+    return _template(setting, {**setting.needs.annotations, **gang}, own)
 
 
 def helper(setting: Setting, box: Json, gang: dict[str, str]) -> Json:
     """The template of a pod without accelerators, such as a parameter server."""
     pool = setting.helper_pool
-    spec: Json = {
-        **_common(setting),
+    own: Json = {
         "nodeSelector": {POOL_LABEL: pool.name} if pool else None,
         "tolerations": (tolerations([pool]) if pool else []) or None,
         "containers": [box],
     }
-    return prune({"metadata": {"annotations": gang}, "spec": spec})
+    return _template(setting, gang, own)
 
 
-def _common(setting: Setting) -> Json:
-    return {
-        "schedulerName": setting.scheduler_name,
-        "priorityClassName": setting.request.priority,
-        "restartPolicy": "Never",
-        "terminationGracePeriodSeconds": GRACE_SECONDS,
-        "automountServiceAccountToken": False,
-        "enableServiceLinks": False,
-    }
+def _template(setting: Setting, annotations: dict[str, str], own: Json) -> Json:
+    values = {"scheduler": setting.scheduler_name, "priority": setting.request.priority}
+    (found,) = filled(__file__, annotations=annotations, grace=GRACE_SECONDS, own=own, **values)
+    return prune(found)
 
 
 def value(name: str, text: str | int) -> Json:

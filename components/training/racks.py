@@ -12,8 +12,8 @@ tas_flavorassigner.go (a pod without such an annotation gets no flavour with a t
 
 from collections.abc import Iterator
 
-from components.making.manifest import Json
-from components.training.request import Rack, Refusal, Template
+from components.making.manifest import Json, filled
+from components.training.request import Rack, Refusal, Template, refusal
 from components.training.setting import Setting
 from schemas.facts.racks import in_two_zones
 from schemas.kubernetes.node_labels import RACK_LABEL
@@ -42,16 +42,7 @@ def domain(setting: Setting) -> list[Json]:
     template of its name (dra-driver-nvidia-gpu 0.4.1, api/nvidia.com/resource/v1beta1)."""
     if not setting.has_domain:
         return []
-    name = {"name": setting.name}
-    return [
-        {
-            "apiVersion": "resource.nvidia.com/v1beta1",
-            "kind": "ComputeDomain",
-            "metadata": {**name, "namespace": setting.namespace},
-            # Since 0.4 zero is the default; before, the field is required.
-            "spec": {"numNodes": 0, "channel": {"resourceClaimTemplate": name}},
-        }
-    ]
+    return filled(__file__, name=setting.name, namespace=setting.namespace)
 
 
 def annotations(setting: Setting) -> dict[str, str]:
@@ -96,17 +87,14 @@ def faults(setting: Setting) -> Iterator[Refusal]:
     """A job that must be in one rack fits there."""
     request = setting.request
     if request.rack not in {None, *Rack}:
-        yield Refusal("--rack", f"there is no {request.rack}", f"write one of {', '.join(Rack)}")
+        yield refusal("no_rack", given=request.rack, known=", ".join(Rack))
     elif placement(setting) is not Rack.ANY and (double := _ambiguous(setting)):
-        fix = f"leave it out, or give racks of two zones two names, such as that of {double}"
-        yield Refusal("--rack", "racks of two zones have one name, by which nodes are chosen", fix)
+        yield refusal("ambiguous_racks", host=double)
     elif _crowded(setting):
-        message = "Kueue may put two workers on a host, which has one channel of the ComputeDomain"
-        yield Refusal("--per-worker", message, f"write {setting.most}, all of a host")
+        yield refusal("crowded_host", most=setting.most)
     elif request.rack == Rack.REQUIRED and (most := largest(setting)) < request.workers:
-        message = f"a rack holds {most} workers of {request.model} at most"
-        fix = f"write at most {most}, or --rack {Rack.PREFERRED}"
-        yield Refusal("--workers", message, fix)
+        values = {"most": most, "model": request.model, "preferred": Rack.PREFERRED}
+        yield refusal("larger_than_rack", **values)
 
 
 def _crowded(setting: Setting) -> bool:

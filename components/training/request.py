@@ -4,8 +4,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
+from components.making.told import Told
 from schemas.kubernetes.masking import shorten
 
+_TOLD = Told(__file__)
 _MESSAGE = 300
 """Characters of a message, which may repeat what was typed."""
 
@@ -98,3 +100,8 @@ class Refusal(NamedTuple):
     def __str__(self) -> str:
         """The refusal for a person."""
         return f"{self.option}: {shorten(self.message, _MESSAGE)}\n  fix: {self.fix}"
+
+
+def refusal(name: str, /, **values: object) -> Refusal:
+    """The refusal of a name in request.toml."""
+    return Refusal(**_TOLD.table(name, **values))

@@ -11,7 +11,7 @@ pkg/controllers/podgroup/pg_controller_handler.go (a pod that names a group gets
 """
 
 from components.making import gang
-from components.making.manifest import Json
+from components.making.manifest import Json, filled, prune
 from components.training.setting import Setting
 from schemas.model.vocabulary import BackendKind
 
@@ -53,23 +53,15 @@ def suspension(setting: Setting) -> Json:
 
 
 def groups(setting: Setting, size: int) -> list[Json]:
-    """The PodGroup that has to be there before the pods.
-
-    It names no minResources: those would be kept for a group whose pods are gone or wait in another
-    queue, and then nobody's job starts (Volcano 1.15.1, plugins overcommit and proportion).
-    """
+    """The PodGroup that has to be there before the pods."""
     if size < 2 or not _by(setting, BackendKind.VOLCANO):
         return []
-    spec: Json = {"minMember": size}
-    if setting.team is not None:
-        spec["queue"] = setting.team.name
-    if setting.request.priority is not None:
-        spec["priorityClassName"] = setting.request.priority
-    return [
-        {
-            "apiVersion": "scheduling.volcano.sh/v1beta1",
-            "kind": "PodGroup",
-            "metadata": {"name": setting.name, "namespace": setting.namespace},
-            "spec": spec,
-        }
-    ]
+    (found,) = filled(
+        __file__,
+        name=setting.name,
+        namespace=setting.namespace,
+        size=size,
+        queue=setting.team.name if setting.team else None,
+        priority=setting.request.priority,
+    )
+    return [prune(found)]

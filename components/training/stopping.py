@@ -22,7 +22,7 @@ Sources besides: pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (AddOrUp
 1.34, pkg/controller/job/pod_failure_policy.go.
 """
 
-from components.making.manifest import Json
+from components.making.manifest import Json, documents, fill
 
 STOPPED = 143
 """128 and SIGTERM: the container was told to stop."""
@@ -36,6 +36,7 @@ RESTARTS = 3
 """Restarts of a JobSet whose own pods fail."""
 LAUNCHER_RESTARTS = 10
 """The same with MPI: mpirun fails when its workers are stopped, and may do so before them."""
+_RETURNING, _FAILING, _RESTARTING = documents(__file__)
 
 
 def script(patience: int, linger: int) -> str:
@@ -61,48 +62,21 @@ def wrap(command: list[str]) -> list[str]:
     return ["/bin/sh", "-c", SCRIPT, "job", *command]
 
 
-def _rules(action: str) -> Json:
-    disrupted = [{"type": "DisruptionTarget", "status": "True"}]
-    stopped = {"operator": "In", "values": [STOPPED]}
-    return {
-        "rules": [
-            {"action": action, "onPodConditions": disrupted},
-            {"action": action, "onExitCodes": stopped},
-        ]
-    }
-
-
 def returning(pods: int) -> Json:
     """How a plain Job of so many pods ends: it makes pods again that were stopped, and fails with
     the first that fails by itself."""
-    return {
-        "parallelism": pods,
-        "completions": pods,
-        "completionMode": "Indexed",
-        "backoffLimitPerIndex": 0,
-        "maxFailedIndexes": 0,
-        "podReplacementPolicy": "Failed",
-        "podFailurePolicy": _rules("Ignore"),
-    }
+    found: Json = fill(_RETURNING, {"pods": pods, "stopped": STOPPED})
+    return found
 
 
 def failing(pods: int | None = None) -> Json:
     """How a Job of a JobSet ends: with the first pod that was stopped or failed."""
     count = {} if pods is None else {"parallelism": pods, "completions": pods}
-    return {
-        **count,
-        "completionMode": "Indexed",
-        "backoffLimit": 0,
-        "podReplacementPolicy": "Failed",
-        "podFailurePolicy": _rules("FailJob"),
-    }
+    found: Json = fill(_FAILING, {"count": count, "stopped": STOPPED})
+    return found
 
 
 def restarting(restarts: int = RESTARTS) -> Json:
     """The failure policy of a JobSet: all of its Jobs start again; only faults are counted."""
-    stopped = {
-        "name": "stopped",
-        "action": "RestartJobSetAndIgnoreMaxRestarts",
-        "onJobFailureReasons": ["PodFailurePolicy"],
-    }
-    return {"maxRestarts": restarts, "rules": [stopped]}
+    found: Json = fill(_RESTARTING, {"restarts": restarts})
+    return found

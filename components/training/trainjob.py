@@ -13,8 +13,9 @@ pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runti
 """
 
 from pathlib import Path
+from typing import Any
 
-from components.making.manifest import Json, filled, hash_name, prune
+from components.making.manifest import Json, documents, fill, filled, hash_name, prune
 from components.making.object_cache_client import CacheClient, mount
 from components.training import racks, starting
 from components.training.fitting import has_users
@@ -31,6 +32,7 @@ STEP_LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
 MANAGER = f"{OWN_DOMAIN}/job"
 """Whose patch it is: Kueue writes one of its own beside it."""
 _LONGEST = 63
+_RUNTIME, _TRAIN_JOB, _PATCH = documents(__file__)
 
 
 def manifests(setting: Setting) -> list[Json]:
@@ -39,14 +41,11 @@ def manifests(setting: Setting) -> list[Json]:
     # A patch can name neither of these, and only the site's teams have runtimes.
     own = setting.request.priority is not None or setting.has_domain
     own = own or not has_users(setting.site, setting.request.model)
-    runtime = {
-        "apiVersion": API,
-        "kind": "TrainingRuntime",
-        "metadata": {"name": setting.name, "namespace": setting.namespace},
-        "spec": runtime_spec(setting),
-    }
     found = starting.groups(setting, workers)
-    return [*found, *([runtime] if own else []), _train_job(setting, own=own)]
+    if own:
+        named = {"name": setting.name, "namespace": setting.namespace}
+        found.append(fill(_RUNTIME, {**named, "spec": runtime_spec(setting)}))
+    return [*found, _train_job(setting, own=own)]
 
 
 def runtime_name(model: str, *, rdma: bool) -> str:
@@ -71,45 +70,31 @@ def runtime_spec(setting: Setting) -> Json:
 
 def _train_job(setting: Setting, *, own: bool) -> Json:
     request = setting.request
-    box = container(setting, NODE)
-    kind = "TrainingRuntime" if own else "ClusterTrainingRuntime"
-    name = setting.name if own else runtime_name(request.model, rdma=request.rdma)
-    trainer = {
-        "image": request.image,
-        "command": box.get("command"),
-        "numNodes": request.workers,
-        "numProcPerNode": setting.per_worker,
-        # Trainer 2.2 puts these in place of the runtime's, so they are complete.
-        "resourcesPerNode": resources(setting),
-    }
     # A runtime of the job's own has it in its pods.
     client = None if own else setting.cache
-    if client is not None:
-        trainer["env"] = client.environment()
-    # What the runtime, which all namespaces share, cannot say of this job's pods.
     added = {
         **setting.needs.annotations,
         **starting.annotations(setting, "TrainJob", request.workers),
         **racks.annotations(setting),
     }
     near = racks.affinity(setting)
-    spec = {
-        **starting.suspension(setting),
-        "runtimeRef": reference(kind, name),
-        "trainer": prune(trainer),
-        "runtimePatches": [_patch(added, near, client)] if added or near or client else None,
+    values = {
+        "metadata": metadata(setting),
+        "suspension": starting.suspension(setting),
+        "kind": "TrainingRuntime" if own else "ClusterTrainingRuntime",
+        "runtime": setting.name if own else runtime_name(request.model, rdma=request.rdma),
+        "image": request.image,
+        "command": container(setting, NODE).get("command"),
+        "workers": request.workers,
+        "per_worker": setting.per_worker,
+        "resources": resources(setting),
+        "env": client.environment() if client else None,
+        "patches": [_patch(added, near, client)] if added or near or client else None,
     }
-    return prune(
-        {"apiVersion": API, "kind": "TrainJob", "metadata": metadata(setting), "spec": spec}
-    )
+    return prune(fill(_TRAIN_JOB, values))
 
 
-def reference(kind: str, name: str) -> Json:
-    """The runtime that a TrainJob uses."""
-    return {"apiGroup": "trainer.kubeflow.org", "kind": kind, "name": name}
-
-
-def _patch(annotations: dict[str, str], affinity: Json, client: CacheClient | None) -> Json:
+def _patch(annotations: dict[str, str], affinity: Json, client: CacheClient | None) -> Any:
     """Annotations on the workers' pods, their affinity, and their token for the cache."""
     pod: Json = {"metadata": {"annotations": annotations}} if annotations else {}
     if affinity:
@@ -117,8 +102,4 @@ def _patch(annotations: dict[str, str], affinity: Json, client: CacheClient | No
     if client is not None:
         box = {"name": NODE, "volumeMounts": [mount()]}
         pod["spec"] = {**pod.get("spec", {}), "containers": [box], "volumes": [client.volume()]}
-    job = {"name": NODE, "template": {"spec": {"template": pod}}}
-    return {
-        "manager": MANAGER,
-        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": [job]}}},
-    }
+    return fill(_PATCH, {"manager": MANAGER, "pod": pod})
