@@ -1,9 +1,10 @@
 """Snapshots of etcd: a CronJob on the control plane (objects.yaml), in a namespace of its own."""
 
 import re
+from pathlib import Path
 
 from components.making.daemons import container, namespace
-from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
+from components.making.manifest import Json, Manifest, Target, annotate, filled, labels, prune
 from components.making.taints import tolerations
 from schemas.facts.site import Site
 from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE, STORE, EtcdSnapshots
@@ -20,7 +21,8 @@ def objects(site: Site) -> list[Manifest]:
     snapshots = site.file.cluster.etcd_snapshots
     if snapshots is None:
         return []
-    root, mount, volume, env = _store(snapshots)
+    store = _store(snapshots)
+    root = store["root"]
     (body,) = filled(
         __file__,
         namespace=NAMESPACE,
@@ -33,50 +35,34 @@ def objects(site: Site) -> list[Manifest]:
         folder=f"{root}/{site.name}",
         file=f"{root}/{site.name}/$(JOB).db",
         min_age=f"--min-age={snapshots.keep_days}d",
-        store={"name": "store", **volume},
+        store={"name": "store", **store["volume"]},
     )
     pod = body["spec"]["jobTemplate"]["spec"]["template"]["spec"]
     for steps in ("initContainers", "containers"):
-        pod[steps] = [_step(each, {"name": "store", **mount}, env) for each in pod[steps]]
+        pod[steps] = [_step(each, store) for each in pod[steps]]
     cron_job = Manifest(f"CronJob/{NAME}", body, target=Target.SITE)
     return annotate([namespace(site, NAMESPACE, COMPONENT, "privileged"), cron_job])
 
 
-def _step(said: Json, store: Json, env: dict[str, str]) -> Json:
+def _step(said: Json, store: Json) -> Json:
     """A container of the template, with what all of them have, and what rclone needs."""
     variables: list[Json] = [{"name": "JOB", "valueFrom": {"fieldRef": _JOB}}]
     mounts: list[Json] = [{"name": "work", "mountPath": "/work"}]
     if said["command"][0] == "rclone":
-        mounts.append(store)
+        mounts.append({"name": "store", **store["mount"]})
         variables += [
-            {"name": f"RCLONE_CONFIG_STORE_{name}", "value": each} for name, each in env.items()
+            {"name": f"RCLONE_CONFIG_STORE_{name}", "value": each}
+            for name, each in store.get("env", {}).items()
         ]
     return container(resources=RESOURCES, **{"env": variables, "volumeMounts": mounts, **said})
 
 
-def _store(snapshots: EtcdSnapshots) -> tuple[str, Json, Json, dict[str, str]]:
+def _store(snapshots: EtcdSnapshots) -> Json:
     """The place as rclone names it, its mount, its volume, and the settings of the remote."""
     found = re.fullmatch(STORE, snapshots.store)
     endpoint, bucket, server, path, claim = found.groups() if found else ("",) * 5
-    if server:
-        return "/store", {"mountPath": "/store"}, {"nfs": {"server": server, "path": path}}, {}
-    if claim:
-        return (
-            "/store",
-            {"mountPath": "/store"},
-            {"persistentVolumeClaim": {"claimName": claim}},
-            {},
-        )
-    remote = {
-        "TYPE": "s3",
-        "PROVIDER": "Other",
-        "ENDPOINT": endpoint,
-        "ENV_AUTH": "true",
-        "SHARED_CREDENTIALS_FILE": f"/credentials/{CREDENTIALS_KEY}",
-        # Rights to the objects of a bucket are enough.
-        "NO_CHECK_BUCKET": "true",
-        **({"REGION": snapshots.region} if snapshots.region else {}),
-    }
-    mount = {"mountPath": "/credentials", "readOnly": True}
-    secret = {"secretName": snapshots.secret, "defaultMode": 0o400}
-    return f"store:{bucket}", mount, {"secret": secret}, remote
+    values = {"endpoint": endpoint, "bucket": f"store:{bucket}", "secret": snapshots.secret}
+    values |= {"server": server, "path": path, "claim": claim}
+    values |= {"file": f"/credentials/{CREDENTIALS_KEY}", "region": snapshots.region or None}
+    (places,) = filled(Path(__file__).with_name("store.yaml"), **values)
+    return prune(places["nfs" if server else "claim" if claim else "s3"])

@@ -8,21 +8,23 @@ pkg/resources/resources_manager.go, deployment/k8s/base; sriov-network-device-pl
 cmd/sriovdp, pkg/resources/deviceSelectors.go, deployments/sriovdp-daemonset.yaml.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
-from components.making.daemons import Daemon, host_path, on_pool
+from components.making.daemons import Daemon, on_pool
 from components.making.dump import dump_json
 from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
     Json,
     Manifest,
     config_map,
+    documents,
+    fill,
     hash_name,
     metadata_of,
     prune,
 )
 from components.making.rdma import RDMA_PREFIX
-from components.network_devices.names import COMPONENT, NAMESPACE, RDMA_PLUGIN, SRIOV_PLUGIN
+from components.network_devices.names import COMPONENT, NAMESPACE
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.network_devices import Rdma, Sriov
@@ -32,50 +34,16 @@ from schemas.model.vocabulary import LinkType, VirtualFunctionDriver
 CONFIG_FILE = "config.json"
 LINK_TYPES = {LinkType.ETHERNET: "ether", LinkType.INFINIBAND: "infiniband"}
 """As the kernel calls them (IFLA_INFO, EncapType of vishvananda/netlink), and so both plugins."""
-PRIVILEGED: Json = {"privileged": True}
-"""As both projects run them. Each makes a socket in the kubelet's folders, which SELinux shuts to
-other containers; the SR-IOV plugin asks the kernel by devlink too, which takes CAP_NET_ADMIN. That
-less would do on every host nobody has shown."""
-RESOURCES: Json = {
-    # Both take some 30 MiB; the limit is for leaks alone.
-    "requests": {"cpu": "10m", "memory": "50Mi"},
-    "limits": {"memory": "256Mi"},
-}
 LOOKS_AGAIN_SECONDS = 60
 """Seconds between two searches of the RDMA plugin: it finds devices whose driver loads late."""
-KUBELET = "/var/lib/kubelet"
-SOCKETS = (
-    host_path("device-plugins", f"{KUBELET}/device-plugins"),
-    host_path("plugins-registry", f"{KUBELET}/plugins_registry"),
-)
-"""Where both find the kubelet: by plugins_registry if it is there, else by device-plugins."""
-
-
-class Plugin(NamedTuple):
-    """The differences between the plugins: their images' arguments, the folder with
-    ``config.json``, and the paths of the host that they see besides the kubelet's."""
-
-    name: str
-    args: tuple[str, ...]
-    folder: str
-    paths: tuple[Json, ...]
-
-
-RDMA = Plugin(RDMA_PLUGIN, (), "/k8s-rdma-shared-dev-plugin", (host_path("devices", "/dev"),))
-SRIOV = Plugin(
-    SRIOV_PLUGIN,
-    ("--log-level=2",),
-    "/etc/pcidp",
-    # Multus reads there which device a pod was given.
-    (host_path("device-info", "/var/run/k8s.cni.cncf.io/devinfo/dp", "DirectoryOrCreate"),),
-)
+_RDMA, _SRIOV = documents(__file__)
 
 
 def rdma_plugin(site: Site, pool: Pool) -> list[Manifest]:
     """The RDMA shared device plugin on a pool."""
     resources = [found for each in pool.network_devices.rdma for found in _shared_devices(each)]
     config = {"periodicUpdateInterval": LOOKS_AGAIN_SECONDS, "configList": resources}
-    return _plugin(site, pool, RDMA, config)
+    return _plugin(site, pool, _RDMA, config)
 
 
 def _shared_devices(rdma: Rdma) -> list[Json]:
@@ -94,7 +62,7 @@ def sriov_plugin(site: Site, pool: Pool) -> list[Manifest]:
     """The SR-IOV device plugin on a pool whose OS image makes the functions."""
     prefix = site.file.network_devices.prefix
     resources = [_function_resource(each, prefix) for each in pool.network_devices.sriov]
-    return _plugin(site, pool, SRIOV, {"resourceList": resources})
+    return _plugin(site, pool, _SRIOV, {"resourceList": resources})
 
 
 def _function_resource(sriov: Sriov, prefix: str) -> Json:
@@ -123,38 +91,23 @@ def _sort_resources(value: Any) -> Any:
     return sorted(value, key=lambda resource: str(resource["resourceName"]))
 
 
-def _plugin(site: Site, pool: Pool, plugin: Plugin, config: Json) -> list[Manifest]:
+def _plugin(site: Site, pool: Pool, plugin: Json, config: Json) -> list[Manifest]:
     # In the order of their names, so that nothing restarts where lines of a site file swap places.
     config = {key: _sort_resources(value) for key, value in config.items()}
-    name = f"{plugin.name}-{pool.name}"
+    part = plugin["container"]["name"]
+    name = f"{part}-{pool.name}"
     metadata = metadata_of(COMPONENT, site, name, NAMESPACE, **{POOL_LABEL: pool.name})
     data = {CONFIG_FILE: dump_json(config, indent=2)}
+    seen = fill(plugin, {"image": site.images[part], "config": name})
     daemon = Daemon(
-        plugin.name,
+        part,
         NAMESPACE,
         COMPONENT,
-        [_container(site, plugin)],
-        [*SOCKETS, *plugin.paths, {"name": "config", "configMap": {"name": name}}],
+        [seen["container"]],
+        seen["volumes"],
         # Interfaces are found by name, and only the host's network has them.
         pod={"hostNetwork": True, "securityContext": {}},
-        annotations={CONFIGURATION_ANNOTATION: hash_name(plugin.name, config)},
+        annotations={CONFIGURATION_ANNOTATION: hash_name(part, config)},
         vital=True,
     )
-    return [config_map(f"{plugin.name}/{pool.name}", metadata, data), on_pool(site, pool, daemon)]
-
-
-def _container(site: Site, plugin: Plugin) -> Json:
-    paths = ((each["name"], each["hostPath"]["path"]) for each in (*SOCKETS, *plugin.paths))
-    return prune(
-        {
-            "name": plugin.name,
-            "image": site.images[plugin.name],
-            "args": list(plugin.args) or None,
-            "resources": RESOURCES,
-            "securityContext": PRIVILEGED,
-            "volumeMounts": [
-                *({"name": name, "mountPath": path} for name, path in paths),
-                {"name": "config", "mountPath": plugin.folder, "readOnly": True},
-            ],
-        }
-    )
+    return [config_map(f"{part}/{pool.name}", metadata, data), on_pool(site, pool, daemon)]

@@ -3,11 +3,17 @@
 What is not Foresite's has its source beside it.
 """
 
+from pathlib import Path
+
+from components.making.told import Told
 from components.making.watch import Group, Scrape, Watched
 from components.schedulers import names
 from components.schedulers.watch import alerts, queues
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
+
+_TOLD = Told(str(Path(__file__).with_name("scrapes")))
+KUEUE, VOLCANO = (Scrape(**_TOLD.table(name)) for name in ("kueue", "volcano"))
 
 
 def watch(site: Site) -> Watched:
@@ -25,53 +31,10 @@ def watch(site: Site) -> Watched:
 def scrapes(site: Site) -> list[Scrape]:
     """The kube-schedulers that Foresite runs, with what their plugins count; Kueue and Volcano,
     which the site runs itself, in the namespaces of their own manuals."""
-    found = [
-        Scrape(
-            names.job(backend),
-            "scheduler",
-            names.job(backend),
-            site.scheduling.namespace,
-            names.selector_labels(backend),
-            "metrics",
-            names.METRICS_PORT,
-            service=True,
-            secure=True,
-            place=1,
-        )
-        for backend, _ in names.run_here(site)
-    ]
+    found = []
+    for backend, _ in names.run_here(site):
+        values = {"name": names.job(backend), "namespace": site.scheduling.namespace}
+        own = _TOLD.table("own", **values)
+        found.append(Scrape(**own, labels=names.selector_labels(backend)))
     known = {BackendKind.KUEUE: KUEUE, BackendKind.VOLCANO: VOLCANO}
     return [*found, *(scrape for kind, scrape in known.items() if kind in names.kinds(site))]
-
-
-KUEUE = Scrape(
-    "kueue",
-    BackendKind.KUEUE.value,
-    BackendKind.KUEUE.value,
-    "kueue-system",
-    {names.NAME_LABEL: "kueue", "app.kubernetes.io/component": "metrics-service"},
-    "https",
-    8443,
-    service=True,
-    behind={names.NAME_LABEL: "kueue", "control-plane": "controller-manager"},
-    secure=True,
-    always="kueue_build_info",
-    place=2,
-)
-"""Kueue 0.19.2, config/components/prometheus/monitor.yaml, config/default/metrics_service.yaml and
-charts/kueue/templates/manager: the same labels by manifest and by chart; the namespace of both, by
-config/default/kustomization.yaml and charts/kueue/README.md."""
-VOLCANO = Scrape(
-    "volcano",
-    BackendKind.VOLCANO.value,
-    BackendKind.VOLCANO.value,
-    "volcano-system",
-    {"app": "volcano-scheduler"},
-    "metrics",
-    8080,
-    service=True,
-    always="volcano_unschedule_job_count",
-    place=2,
-)
-"""Volcano 1.15.1, installer/helm/chart/volcano/templates/scheduler.yaml: its pods declare no port,
-its Service does. The namespace is that of installer/volcano-development.yaml and its README."""
