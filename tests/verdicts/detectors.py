@@ -192,7 +192,7 @@ _CHECKS = (
     _row("checks: another command", tokyo("[/opt/probe]", "[/opt/probe2]"), _BEGUN,
          f"{_MORE}; {_SCRIPT}", _CHECK, _MENDED),
     _row("checks: its words", tokyo("message: slow", "message: slower"), {},
-         "components/remediation/watch/alerts.py: they are the alert's alone", _CHECK),
+         "components/remediation/watch.py: they are the alert's alone", _CHECK),
     _row("checks: it goes", tokyo(f", checks: [{_OWN}]", ""), _V100,
          f"{_ONCE}; pkg/exporters/k8sexporter/condition/manager.go: no condition is taken off",
          _CHECK),

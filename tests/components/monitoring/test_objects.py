@@ -12,9 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from components.making.manifest import Json, Target
+from components.making.manifest import Json, Target, documents
 from components.remediation.checks import PROGRAMS, checks, files, monitor
-from components.remediation.watch import custom_resources
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve
 from schemas.facts.site import Site
@@ -146,7 +145,7 @@ def schema_of(kind: str) -> Json:
 
 
 def test_custom_resources_are_shown_by_fields_that_they_have() -> None:
-    for resource in custom_resources():
+    for resource in documents(ROOT / "components/remediation/watch"):
         kind = resource["groupVersionKind"]["kind"]
         if kind == "NodeOperation":
             continue  # its schema has 663 KB, so it is not among those of the repository

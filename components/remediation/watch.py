@@ -1,5 +1,5 @@
-"""Faults of nodes and their repairs, as alerts and a dashboard: what nobody repairs, what did not
-help, what takes too long.
+"""The scrapes, alerts and panels of faults of nodes and of their repairs: what nobody repairs, what
+did not help, what takes too long.
 
 A node under repair by Node Operation Controller has its taint; what Foresite's own taints mean is
 in components/making/faults.py.
@@ -8,12 +8,20 @@ in components/making/faults.py.
 from collections.abc import Iterator
 from math import ceil
 
-from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, QUARANTINED_TAINT
-from components.making.manifest import Json
+from components.making.faults import (
+    CONDITIONS,
+    DETECTOR,
+    FAULTY_TAINT,
+    OPERATING_TAINT,
+    QUARANTINED_TAINT,
+)
+from components.making.manifest import Json, documents
 from components.making.promql import FAULTS, NODES, REPAIRED, minutes, one_of, state
 from components.making.told import Told
-from components.making.watch import Alert, Board, record
+from components.making.watch import Alert, Board, Group, Watched, program, record
+from components.remediation import controller, detector
 from components.remediation.names import CONTROLLER, TURNS
+from components.remediation.program import METRICS_PORT
 from components.remediation.program import NAME as DEVICE_TAINTS
 from schemas.facts.site import Site
 from schemas.model.monitoring import Thresholds
@@ -27,6 +35,29 @@ _NOW_AND_THEN = f'max_over_time({FAULTS}{{fault="{Fault.NETWORK_LINK_ERRORS}"}}[
 """Errors of a link come and go, and one rise lasts shorter than the alert waits."""
 _TAINTS = {"faulty": FAULTY_TAINT, "quarantine": QUARANTINED_TAINT, "operating": OPERATING_TAINT}
 NO_REPAIRS = "faults of nodes are not repaired"
+
+
+def watch(site: Site) -> Watched:
+    """The data from which monitoring renders faults and repairs; nothing where no detector runs."""
+    remediation, monitoring = site.file.remediation, site.file.monitoring
+    if remediation is None or monitoring is None:
+        return Watched()
+    group = Group("repairs", rules(site, remediation, monitoring.thresholds), place=5)
+    kinds = {remediator.kind for remediator in remediation.healers}
+    operated = RemediatorKind.NODE_OPERATION_CONTROLLER in kinds
+    scrapes = [
+        program(DETECTOR, remediation.namespace, detector.METRICS_PORT)._replace(
+            every_node=True, place=0
+        )
+    ]
+    if operated:
+        own = program(CONTROLLER, remediation.namespace, controller.METRICS_PORT)
+        scrapes.append(own._replace(place=0))
+        scrapes.append(program(TURNS, remediation.namespace, METRICS_PORT))
+    if any(site.taints_devices(pool) for pool in site.file.pools):
+        scrapes.append(program(DEVICE_TAINTS, remediation.namespace, METRICS_PORT))
+    resources = documents(__file__) if operated else ()
+    return Watched(scrapes, [group], [board(site, operated=operated)], resources)
 
 
 def rules(site: Site, remediation: Remediation, limits: Thresholds) -> list[Json | Alert]:
