@@ -1,13 +1,5 @@
 """The policies by which the API server turns the resource of a model into a device, and refuses
 what could not work or would pass the limits by.
-
-A pod keeps the resource that it asks for, as limits count it; beside it comes the plugin's, and the
-label of the model's nodes. Where that did not happen the pod is refused, so a cluster without the
-feature gate hands out nothing instead of anything. Templates of jobs are judged too: else a job
-would be taken, and its pods refused one by one where nobody looks.
-
-Sources: Kubernetes 1.34, api admissionregistration/v1 and v1beta1 (MutatingAdmissionPolicy, KEP
-3962), apiserver pkg/cel (JSONPatch, transformList).
 """
 
 from typing import NamedTuple

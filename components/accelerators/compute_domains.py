@@ -1,9 +1,5 @@
 """ComputeDomains: NVIDIA's DRA driver for memory that GPUs of a rack share (IMEX), and for nothing
 else; GPUs stay with their device plugin.
-
-Sources: kubernetes-sigs/dra-driver-nvidia-gpu 0.4.1, deployments/helm/dra-driver-nvidia-gpu
-(kubeletplugin.yaml, controller.yaml, rbac-*.yaml, values.yaml). The chart replaces the pods of all
-nodes at once, and turns GPUs on by default.
 """
 
 from pathlib import PurePosixPath

@@ -2,9 +2,6 @@
 
 Every expression reads ``variables.spec``, the spec of a pod or of a pod template. The maps that say
 what a site has are written into the policies, so that no other object has to be there first.
-
-Sources: Kubernetes 1.34, apiserver pkg/cel (optional fields, quantities) and
-pkg/apis/core/v1/helper/helpers.go (extended resources; requests are the limits).
 """
 
 import json

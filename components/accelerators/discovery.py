@@ -1,13 +1,5 @@
 """The devices that nodes show and those that they should show, for a person, and for fault
 detection to compare.
-
-Node feature discovery counts the devices of each model on the PCI bus and labels the node with it,
-whether a driver or a plugin sees them or not; how many there should be is in a ConfigMap for each
-pool. A node without a device of the model has no such label.
-
-Sources: node-feature-discovery 0.19.0, pkg/apis/nfd/nodefeaturerule/rule.go (a template sees the
-devices that matched) and pkg/nfd-master/nfd-master.go (domains of labels, extended resources, and
-rule.matched: what the rules before have made).
 """
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served_pools

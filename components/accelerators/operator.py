@@ -1,13 +1,4 @@
-"""Configuration of NVIDIA's GPU operator: a ClusterPolicy, and an NVIDIADriver for each pool.
-
-Written for the operator's 26.3, where the ClusterPolicy says for all pools how drivers are renewed.
-From 26.7 on each NVIDIADriver would say it, and one that does not is renewed by itself.
-
-Sources: NVIDIA/gpu-operator 26.3.3, api/nvidia/v1/clusterpolicy_types.go (an image without
-repository and version is taken as it is), api/nvidia/v1alpha1/nvidiadriver_types.go (a driver's tag
-is its version and the node's operating system, so it cannot be a digest),
-controllers/upgrade_controller.go; NVIDIA/k8s-operator-libs, pkg/upgrade (vendored there).
-"""
+"""Configuration of NVIDIA's GPU operator: a ClusterPolicy, and an NVIDIADriver for each pool."""
 
 from components.accelerators.names import COMPONENT, Served, metadata, served_pools
 from components.accelerators.sharing import CONFIG, DEFAULT, operator_config

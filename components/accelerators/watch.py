@@ -1,11 +1,5 @@
 """The scrapes, alerts and panels of single accelerators: too few of them, errors that nobody mends,
 and health by what the exporter of their maker shows. MN-Core has no public exporter.
-
-Errors are counted by the detector where it runs, each time anew. Else there is only the exporter's
-gauge: DCGM_FI_DEV_XID_ERRORS is the number of the last error, which stays until the exporter starts
-again. So a new value is looked for, and an error that comes twice in a row is seen once.
-Sources: node-problem-detector 1.36.0, pkg/systemlogmonitor/log_monitor.go (counters begin at 0, so
-that the first one is seen); dcgm-exporter 4.5.3-4.8.2, etc/default-counters.csv.
 """
 
 from collections.abc import Collection, Iterator

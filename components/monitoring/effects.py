@@ -1,11 +1,4 @@
-"""Effects of changes to a site's monitoring on machines: nothing.
-
-All that the component makes is read by programs of the site's own: the Prometheus operator and its
-Prometheus and Alertmanager, Grafana's sidecar, kube-state-metrics. They read it again, or restart
-where they run; no node is told of it. What a change costs is an alert that is not told.
-Sources: prometheus-operator 0.85.0, pkg/prometheus and pkg/alertmanager (another rule or target is
-a new configuration, which is reloaded).
-"""
+"""Effects of changes to a site's monitoring on machines: nothing."""
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former, rules

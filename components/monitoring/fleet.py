@@ -1,9 +1,5 @@
 """What a site shows to a Grafana of many sites: a few series with the label ``site``, and the page
 that reads them.
-
-Each site has a Prometheus of its own, whose other series do not say of which site they are. These
-do, so the page works where one Prometheus collects those of all sites. Where Grafana has one data
-source for each site, the page shows one after the other.
 """
 
 from components.making.manifest import Json

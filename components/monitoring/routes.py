@@ -1,13 +1,5 @@
 """The routes of alerts: who gets each, what one message holds, and which alerts a larger one
 silences.
-
-The same routes as an AlertmanagerConfig of the Prometheus operator and as a whole alertmanager.yml.
-Secrets stand in neither: the one names a Secret and its key, the other a file.
-
-Sources: Alertmanager 0.28.1, config/notifiers.go and CHANGELOG.md (url_file of webhooks is of 0.26,
-PagerDuty's routing_key_file of 0.25); prometheus-operator 0.85.0, pkg/alertmanager/amcfg.go
-(namespaceEnforcer: of an AlertmanagerConfig only alerts of its own namespace, unless
-Alertmanager.spec.alertmanagerConfigMatcherStrategy says otherwise).
 """
 
 import re

@@ -3,10 +3,6 @@
 The same targets as objects of the Prometheus operator and as scrape_configs; either way a series
 has the labels job, instance, namespace, pod, node and pool. Programs that are the site's own
 (kube-state-metrics, node_exporter, kubelets, API server) it asks already: see monitoring.scraped.
-
-Sources: prometheus-operator 0.85.0, pkg/prometheus/promcfg.go (labels that it adds, and that
-relabelings come after); Prometheus 2.42, docs/configuration/configuration.md (kubernetes_sd_config:
-a pod has a target for each port that it declares, or one without a port).
 """
 
 from collections.abc import Sequence

@@ -1,10 +1,5 @@
 """Configuration of the SR-IOV network operator: the division of interfaces, its pace, and its
 hosts.
-
-It reads policies and networks in its own namespace alone (main.go, DefaultNamespaces), and makes
-the networks' attachments in the namespaces that they name.
-
-Source: sriov-network-operator 1.6.0, api/v1, controllers, pkg/webhook.
 """
 
 import json

@@ -2,10 +2,6 @@
 
 Both read their configuration when they start and never again (a SIGHUP of the RDMA plugin restarts
 its servers with what it read), so a hash of it on the pods renews them when it changes.
-
-Sources: k8s-rdma-shared-dev-plugin 1.5.3, cmd/k8s-rdma-shared-dp/main.go,
-pkg/resources/resources_manager.go, deployment/k8s/base; sriov-network-device-plugin 3.11.0,
-cmd/sriovdp, pkg/resources/deviceSelectors.go, deployments/sriovdp-daemonset.yaml.
 """
 
 from typing import Any

@@ -1,8 +1,4 @@
-"""The Envoys: one on each host of the site, as pods that read objects are on all of them.
-
-Sources: Envoy 1.39, its image (distribution/docker/Dockerfile-envoy: Ubuntu with bash, and no
-program that speaks HTTP), docs/root/operations/cli.rst, source/server/admin/listeners_handler.cc.
-"""
+"""The Envoys: one on each host of the site, as pods that read objects are on all of them."""
 
 import hashlib
 

@@ -1,12 +1,4 @@
-"""The scrapes, alerts and panels of the object cache: servers down, hits, errors, balance, reviews.
-
-Envoys are the release's, so their counters are known. Servers are the site's: what the reference
-server counts (cache-server/cache_server/metrics.py) is asked for where a server has metrics at
-all; another one's are simply not there.
-Source: Envoy 1.39, docs/root/configuration/http/http_conn_man/stats.rst,
-http/http_filters/local_rate_limit_filter.rst, http/http_filters/jwt_authn_filter.rst and
-upstream/cluster_manager/cluster_stats.rst.
-"""
+"""The scrapes, alerts and panels of the object cache."""
 
 from components.making.manifest import Json
 from components.making.told import Told

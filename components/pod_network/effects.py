@@ -1,10 +1,4 @@
-"""Effects of changes to the pod network: the manifests that a site brings, and their way in.
-
-Through Cluster API each object of the manifests is judged by the rules of Kubernetes' kinds, on the
-site's own hosts; a change of the file, even of its form, makes Cluster API apply all of it again.
-Sources: Cluster API 1.13, internal/controllers/clusterresourceset and
-internal/webhooks/clusterresourceset.go.
-"""
+"""Effects of changes to the pod network: the manifests that a site brings, and their way in."""
 
 import json
 from collections.abc import Iterable, Iterator

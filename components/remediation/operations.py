@@ -1,10 +1,5 @@
 """What Node Operation Controller does to nodes, and to how many at a time: for each remediator and
 pool a NodeDisruptionBudget, the template of operations, and one of what starts them per fault.
-
-The controller holds an operation back while *any* budget that the operation's selector chooses is
-used up, whether the node is the budget's or not (node-operation-controller 0ac94deb,
-controllers/nodeoperation_controller.go, doesViolateNDB). So each budget carries labels of its own,
-and the operations of its pool choose it by these alone.
 """
 
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL

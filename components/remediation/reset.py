@@ -1,9 +1,5 @@
 """Resets of a host's accelerators before a reboot: a DaemonSet whose pods come where a repair asks
 for one, by a label of the node.
-
-So no program of the repairs may create pods: rights to do so in this namespace would be rights to
-all of every host. Device plugins and exporters leave nodes with the label, as they have the devices
-open. A reset is tried once between two starts of a host (checks/gpu-reset.sh).
 """
 
 from collections.abc import Iterator

@@ -1,9 +1,5 @@
 """The canary: tiny pods that pass through a gang scheduler all the time, as nothing else wakes a
 parked gang.
-
-The gang plugin only puts gangs into the queue while some pod passes its Permit
-(pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go, activatePods). On a scheduler where nothing
-else happens a new gang would wait for ever; one that a canary met half-made waits for the next.
 """
 
 from components.making.manifest import Json, Manifest, labels, site_object

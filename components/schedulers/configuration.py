@@ -1,10 +1,4 @@
-"""The KubeSchedulerConfiguration of a scheduler: its profile, its plugins and what they are told.
-
-Sources: Kubernetes 1.34, kube-scheduler config/v1/types.go and pkg/scheduler/apis/config;
-pfnet/scheduler-plugins f63b46e, plugins/gang/plugin_config.go; pfnet/kube-throttler 1.7.4,
-pkg/scheduler_plugin/plugin_args.go. Both plugins ignore arguments that they do not know, so these
-are spelled as their code reads them: the README of the gang plugin has other spellings.
-"""
+"""The KubeSchedulerConfiguration of a scheduler: its profile, its plugins, and their arguments."""
 
 from components.making.gang import NAME, key
 from components.making.manifest import Json, filled

@@ -1,10 +1,5 @@
 """Effects of changes to the schedulers: only they restart, where they run, on the control plane.
 Running jobs no longer concern a scheduler.
-
-Of Kubernetes' own rules those are narrowed that cannot know whom an object here is for: a policy
-that judges teams' pods alone, and rights that go with their scheduler.
-Sources: Kubernetes 1.34, pkg/scheduler and cmd/kube-scheduler/app/server.go;
-pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (its state is in memory alone).
 """
 
 from collections.abc import Iterator

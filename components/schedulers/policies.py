@@ -1,8 +1,4 @@
-"""The policy that sends each pod to the scheduler of its pool.
-
-A scheduler of ours keeps to its pools by itself. The default one does not, nor does Volcano: two
-that place pods on one node would each give its devices away.
-"""
+"""The policy that sends each pod to the scheduler of its pool."""
 
 from components.making.manifest import Manifest
 from components.making.told import Told

@@ -1,8 +1,4 @@
-"""A scheduler as it runs: a Deployment on the control plane, with what watches and guards it.
-
-On the control plane, as a pool that a scheduler serves is drained and re-imaged with its pods, and
-as jobs cannot starve it there. One replica leads; the others hold nothing until it goes.
-"""
+"""A scheduler as it runs: a Deployment on the control plane, with what watches and guards it."""
 
 import hashlib
 

@@ -1,10 +1,4 @@
-"""Effects of changes to the references to Secrets on machines: nothing by themselves.
-
-No node reads these objects. The External Secrets Operator fetches what they name, and whoever reads
-the Secret takes it up: the Bare Metal Operator logs in to a BMC anew and leaves the machine alone,
-Alertmanager is told by its operator, the next reboot's pod mounts the kubeconfig as it is then.
-Where something else is fetched than is good, the access fails; that is said of each change.
-"""
+"""Effects of changes to the references to Secrets on machines: nothing by themselves."""
 
 from functools import partial
 

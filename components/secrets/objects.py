@@ -1,10 +1,4 @@
-"""The Secrets that a site refers to, by reference alone: an ExternalSecret for each.
-
-What the External Secrets Operator fetches never passes through here; in Git, in Pulumi's state and
-in every report stands only where it is. Both operator and stores are the clusters' own.
-Sources: External Secrets 2.9, apis/externalsecrets/v1/externalsecret_types.go,
-pkg/controllers/externalsecret (templates of metadata, ownership, deletion policies).
-"""
+"""The Secrets that a site refers to, by reference alone: an ExternalSecret for each."""
 
 from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
 from schemas.facts.secret_references import SecretReference, secret_references

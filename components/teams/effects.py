@@ -1,12 +1,5 @@
 """Effects of changes to teams, PriorityClasses and limits on machines: none stops, and no running
 pod does.
-
-A limit that is lowered evicts nobody, whoever holds it; what it changes is what starts later, and
-with Kueue and a PodGroup's queue also who makes way when something of a higher PriorityClass waits.
-
-Sources: pfnet/kube-throttler 1.7.4, pkg/controllers, pkg/scheduler_plugin; Kueue 0.19.2,
-pkg/controller/core, pkg/scheduler/preemption; Volcano 1.15.1, installer/helm (actions),
-pkg/webhooks/admission/queues; Kubernetes 1.34, plugin/pkg/admission/priority/admission.go.
 """
 
 from components.effects import (

@@ -1,16 +1,5 @@
 """Isolation of teams from each other: nobody takes a device without asking for it, or lands where
 others wait.
-
-Pods are judged, and templates of pods, so that a person hears of a mistake at once. What a variable
-from a ConfigMap or Secret may be called is judged where these are written; what is inside of an
-image only the host's container runtime can ignore (docs/accelerators.md).
-
-Sources: NVIDIA Container Toolkit 1.20, internal/config/image (visible devices of variables, and of
-mounts of /dev/null); CDI annotations: container-device-interface 1.0, pkg/cdi/annotations.go;
-Kubernetes 1.34, pkg/apis/core/validation (ValidatePodUpdate: tolerations may be added, gates
-removed), plugin/pkg/admission/{defaulttolerationseconds,extendedresourcetoleration},
-pkg/controller/daemon/util (AddOrUpdateDaemonPodTolerations); Kueue 0.19.2,
-pkg/controller/jobframework (FindAncestorJobManagedByKueue).
 """
 
 import json

@@ -1,11 +1,4 @@
-"""Roles of people, and who has them: rules as data (people.toml), subjects from the site file.
-
-Researchers get a ClusterRole by a RoleBinding in each namespace of their team, so it holds nowhere
-else. Staff get theirs in the whole cluster.
-
-Sources: Kubernetes 1.34, pkg/registry/core/pod/rest/subresources.go (exec by a WebSocket is a
-``get``); kubectl 1.34, pkg/drain (cordon patches a node, drain creates evictions).
-"""
+"""Roles of people, and who has them: rules as data (people.toml), subjects from the site file."""
 
 from components.making.manifest import Json, Manifest, by_kind, site_object
 from components.making.rights import API, GROUP, READ, bind, rule

@@ -1,9 +1,5 @@
 """The limits of pods of teams: Pod Security's baseline, and the needs of RDMA beyond it.
 
-Pod Security has no exceptions by capability. A namespace whose pods lock memory would have to be
-privileged, and so open to anything; here each rule of the baseline is one expression, and those
-that RDMA needs more of look at the namespace's label.
-
 The lists are those of the standard, level baseline: schemas/kubernetes/pod_security.py.
 """
 

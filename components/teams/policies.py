@@ -1,9 +1,4 @@
-"""Policies in the namespaces of teams: what pods may be, and what may be put into a queue.
-
-Sources: Kubernetes 1.34, apiserver pkg/admission/plugin/policy; Kueue 0.19.2,
-apis/kueue/v1beta2/workload_types.go (a Workload's priority is the job's choice, and counts before
-any pod is there that a quota could refuse); Volcano 1.15.1, PodGroup (any queue may be named).
-"""
+"""Policies in the namespaces of teams: what pods may be, and what may be put into a queue."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

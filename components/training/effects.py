@@ -1,9 +1,5 @@
 """Effects of changes to job templates on machines: nothing. Jobs are made of them when somebody
 makes a job, and running jobs keep what they were made of.
-
-Of Kubernetes' own rules that of ConfigMaps is narrowed: who reads these is known, people.
-Sources: Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/jobset/jobset.go (a JobSet that is
-there and not suspended stays as it is), pkg/controller/clustertrainingruntime_controller.go.
 """
 
 from components.effects.applying import rules

@@ -1,8 +1,4 @@
-"""all-reduce: equal workers in one plain Job, found by name through a headless Service.
-
-Sources: Kubernetes 1.34, pkg/controller/job (a pod of an Indexed Job has the host name
-<job>-<index>); PyTorch 2, torch/distributed/argparse_util.py (torchrun reads PET_*).
-"""
+"""all-reduce: equal workers in one plain Job, found by name through a headless Service."""
 
 import hashlib
 

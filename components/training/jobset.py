@@ -1,13 +1,4 @@
-"""parameter-server: two Jobs of one JobSet, whose pods are one gang.
-
-Parameter servers and workers have to be there together, so neither Job waits for the other
-(dependsOn would: the workers' pods would only be made once the servers run, and the gang would
-never be whole). The job is done when the workers are; servers do not end by themselves.
-
-Sources: JobSet 0.12, pkg/controllers/jobset_controller.go (a pod's host name is
-<jobset>-<replicated job>-0-<index>, its domain the JobSet's name); TensorFlow 2,
-python/distribute/cluster_resolver/tfconfig_cluster_resolver.py.
-"""
+"""parameter-server: two Jobs of one JobSet, whose pods are one gang."""
 
 import json
 

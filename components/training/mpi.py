@@ -1,19 +1,4 @@
-"""mpi: workers with an SSH server, and a launcher whose mpirun starts processes on them.
-
-The launcher is made once the workers are ready, so it is not of their gang: a gang that counts it
-would wait for a pod that waits for the gang. The runtime is the job's own: a TrainJob can give an
-image to its launcher only, and workers need the same one.
-
-The image has Open MPI, an SSH server and a shell, and runs as root: a container that is not root's
-has no IPC_LOCK, which RDMA needs. Keys come from Trainer; they are copied, as ssh refuses keys that
-a group may read. A process gets no variables of its worker's container, but those that mpirun
-passes on.
-
-Sources: Kubeflow Trainer 2.2.0, pkg/runtime/framework/plugins/mpi/mpi.go (hostfile, keys, number of
-workers), pkg/runtime/core/trainingruntime.go (numNodes of a runtime counts launchers, that of a
-TrainJob workers); OpenSSH, authfile.c (sshkey_perm_ok) and sshd.c (0 on SIGTERM); Open MPI 5.0,
-mpirun(1) (-x).
-"""
+"""mpi: workers with an SSH server, and a launcher whose mpirun starts processes on them."""
 
 from components.making.manifest import Json, filled
 from components.training import starting

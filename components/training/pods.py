@@ -1,9 +1,4 @@
-"""The pods of a job: workers, which have accelerators, and helpers, which have none.
-
-All pods of a job say the same of their gang, as their templates take it from one place. Requests
-and limits are equal: for accelerators they have to be, and a pod whose cores and memory are its own
-is evicted last.
-"""
+"""The pods of a job: workers, which have accelerators, and helpers, which have none."""
 
 from components.making.manifest import Json, filled, prune
 from components.making.object_cache_client import with_cache

@@ -11,15 +11,6 @@ evicted. What the Job controller makes of that depends on how each pod ends:
   which would count as a success. So ``SCRIPT`` runs the command and ends with 143 when told to.
 - A worker whose neighbour is gone may fail before its own SIGTERM comes. So the script waits a
   little before it ends with an error.
-
-A plain Job then ignores such ends and makes the pods again. Its limit is by index: the limit for
-the whole Job would make them wait 10 s x 2^(pods - 1), up to 10 minutes, as each pod of the gang
-counts there (Kubernetes 1.34, pkg/controller/job: backoff_utils.go, newBackoffRecord;
-job_controller.go, manageJob). A JobSet fails its Job instead and starts all of its Jobs again at
-once, without counting it (JobSet 0.12, pkg/controllers/failure_policy.go).
-
-Sources besides: pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (AddOrUpdate); Kubernetes
-1.34, pkg/controller/job/pod_failure_policy.go.
 """
 
 from components.making.manifest import Json, documents, fill

@@ -1,16 +1,4 @@
-"""all-reduce-trainjob: a TrainJob on a runtime of the site.
-
-A ClusterTrainingRuntime says what all jobs on a model have in common: the scheduler, where workers
-go, and how a job comes back. It has no podGroupPolicy: that is for other schedulers' gangs. What is
-one job's own, its gang above all, comes by a patch of the TrainJob. A patch cannot name a
-PriorityClass, so a job that does has a runtime of its own, in its namespace; so have
-jobs of a site without teams, for which no runtimes are made. Nor can it give variables to the
-container of workers: those come by the TrainJob's trainer.
-
-Sources: Kubeflow Trainer 2.2.0, pkg/apis/trainer/v1alpha1/trainjob_types.go (PodSpecPatch),
-pkg/runtime/core/trainingruntime.go (patches are merged as kubectl's), pkg/runtime/framework/plugins
-(torch; jobset, which refuses variables in patches); also 2.3.0.
-"""
+"""all-reduce-trainjob: a TrainJob on a runtime of the site."""
 
 from pathlib import Path
 from typing import Any

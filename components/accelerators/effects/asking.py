@@ -1,9 +1,4 @@
-"""Effects of changes to the ways to request a device: policies, classes, labels, expected devices.
-
-None of them touches what runs. Sources: Kubernetes 1.34, apiserver pkg/admission/plugin/policy, and
-pkg/scheduler/framework/plugins/dynamicresources (a class is read when a claim is allocated);
-node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go and nfd-master.go.
-"""
+"""Effects of changes to how devices are requested: policies, classes, labels, expected devices."""
 
 from components.accelerators.discovery import SEEN_DOMAIN
 from components.accelerators.effects.concerned import (

@@ -1,15 +1,4 @@
-"""Effects of changes to the GPU operator's objects, at the operator's 26.3.
-
-The operator runs a DaemonSet for each of its parts, and writes it anew where its rendered form
-changed. Drivers are the exception: their pods are only replaced by the operator's own upgrade, or
-by who deletes them.
-
-Sources: NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go (parts),
-controllers/upgrade_controller.go, internal/state/driver.go (drivers, one DaemonSet for each
-NVIDIADriver and operating system, OnDelete), api/nvidia/v1alpha1/nvidiadriver_types.go;
-NVIDIA/k8s-operator-libs, pkg/upgrade; NVIDIA/nvidia-container-toolkit 1.19.1,
-cmd/nvidia-ctk-installer.
-"""
+"""Effects of changes to the GPU operator's objects, at the operator's 26.3."""
 
 from typing import Any
 

@@ -1,9 +1,4 @@
-"""Accelerators by model and team: how many there are, can be used, are used and guaranteed.
-
-A pod asks for what its model is called (Site.resource), also where admission adds the plugin's own
-resource beside it. kube-state-metrics writes names of resources with underscores (2.20,
-internal/store/utils.go, SanitizeLabelName).
-"""
+"""Accelerators by model and team: how many there are, can be used, are used and guaranteed."""
 
 from collections.abc import Iterator
 

@@ -1,10 +1,4 @@
-"""Disks of nodes that fill up, with the pod that writes most.
-
-Kubelets tell no metric of the space that a pod takes: with containerd, cAdvisor leaves
-container_fs_usage_bytes out (cadvisor 0.52.1, container/containerd/handler.go), and the kubelet has
-it in /stats/summary alone. What a pod has written is there, and the one that wrote most is mostly
-the one that fills the disk. The summary asks for it, as a label it would start the alert anew.
-"""
+"""Disks of nodes that fill up, with the pod that writes most."""
 
 from pathlib import PurePosixPath
 

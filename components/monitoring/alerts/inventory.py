@@ -1,8 +1,5 @@
 """Facts that Git knows and the cluster's metrics do not: the pool and model of a node, the owner of
 a namespace, the remediator of a pool. Other rules join them.
-
-Node labels would say some of it, but kube-state-metrics shows none unless it is told to
-(--metric-labels-allowlist). A node has the name of its host (docs/machines.md).
 """
 
 from collections.abc import Iterator

@@ -2,9 +2,6 @@
 
 Planned work is no fault: what a rollout takes out at a time is left out (schemas/facts/quotas.py),
 and so is the boot of a host that was installed again, which makes its Node anew.
-
-Boots are counted by how long the kernel has run, which only a boot sets back. The time of the boot
-itself also moves when the clock is set (node_exporter 1.10.2, collector/stat_linux.go: btime).
 """
 
 from collections.abc import Iterator

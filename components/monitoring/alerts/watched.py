@@ -1,8 +1,4 @@
-"""The base of the other alerts: that there are metrics at all.
-
-An alert whose series are gone is silent. So for each exporter there is one that asks for it alone.
-Prometheus itself cannot tell that it is gone: something outside the site has to ask it.
-"""
+"""The base of the other alerts: that there are metrics at all."""
 
 from collections.abc import Iterator, Sequence
 

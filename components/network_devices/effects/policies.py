@@ -1,14 +1,4 @@
-"""SriovNetworkNodePolicies: how interfaces are divided, which takes functions from pods.
-
-The operator destroys all functions of an interface to make another number of them. It cordons a
-host and evicts the pods that ask for functions; where it has to reboot, all pods. Cards of Mellanox
-hold the number and the kind of the link in firmware, so there it reboots; Git does not say whose
-cards a pool has, so the worse is told.
-
-Source: sriov-network-operator 1.6.0, pkg/plugins/generic/generic_plugin.go (needToUpdateVFs,
-needRebootNode), pkg/plugins/mellanox/mellanox_plugin.go, api/v1/helper.go (NeedToUpdateSriov),
-pkg/daemon/daemon.go (apply), pkg/drain/drainer.go, pkg/webhook/validate.go.
-"""
+"""SriovNetworkNodePolicies: how interfaces are divided, which takes functions from pods."""
 
 from collections.abc import Iterable, Iterator
 from functools import partial

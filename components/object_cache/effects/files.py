@@ -3,11 +3,6 @@ bootstrap.
 
 No change of a file restarts a pod by itself; where the pods' template says so too, that is judged
 at their DaemonSet.
-
-Sources: Kubernetes 1.34, pkg/kubelet (a mounted ConfigMap follows within about two minutes); Envoy
-1.39, api/envoy/config/core/v3/config_source.proto (PathConfigSource.watched_directory) and
-source/extensions/load_balancing_policies/maglev; Metal3 IPAM 1.13.2, ipam/ippool_manager.go (a
-machine that runs keeps its address).
 """
 
 from collections.abc import Callable, Iterable

@@ -2,11 +2,6 @@
 
 Git lists hosts, and machines follow later: a host that is new in the list may have no server for
 hours, and one that left it may have one.
-
-Sources: Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst (a host is in the
-table once its health check has passed); CAPM3 1.13.2, baremetal/metal3machine_manager.go
-(chooseHost: a host that is a machine keeps its pool); Metal3 IPAM 1.13.2, ipam/ippool_manager.go (a
-machine that runs keeps its address).
 """
 
 from collections.abc import Iterator, Mapping

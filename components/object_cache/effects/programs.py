@@ -1,11 +1,6 @@
 """Effects of a restart of the cache's two programs on objects and on those who request them.
 
 The hosts, and how many restart at a time, are the DaemonSet's own rules to say.
-
-Sources: Kubernetes 1.34, pkg/controller/daemon, pkg/volume/hostpath (a folder of the host is
-neither made nor emptied), pkg/kubelet/kuberuntime (killContainer: first the hook, then the signal,
-both within the grace period), pkg/scheduler/framework/plugins/defaultpreemption; pfio 2.10,
-pfio/cache/http_cache.py (no answer is a miss).
 """
 
 from collections.abc import Iterable

@@ -1,9 +1,4 @@
-"""Effects on how the cache is reached, and on the rights of its servers.
-
-Sources: Kubernetes 1.34, pkg/proxy, pkg/apis/core (validation of Services; the two names of one
-traffic distribution), kubectl drain and Cluster API (DaemonSets' pods are left alone); containerd
-2, core/remotes/docker/config (a host that does not answer is passed over after its time-out).
-"""
+"""Effects on how the cache is reached, and on the rights of its servers."""
 
 from components.effects import (
     Action,

@@ -1,12 +1,5 @@
 """The kube-schedulers that Foresite runs, as alerts and a dashboard: whether one leads, places pods
 and stays up, and how fast the API server answers them.
-
-The gang plugin ends its process on purpose when it finds itself stuck, and a scheduler that hangs
-may still hold its lease: so what is asked in the end is whether pods are placed. The canary sees to
-it that there is always one (docs/schedulers.md).
-
-Sources: Kubernetes 1.34.3, pkg/scheduler/metrics/metrics.go, component-base
-metrics/prometheus/clientgo/leaderelection/metrics.go; pfnet/scheduler-plugins f63b46e.
 """
 
 from collections.abc import Iterator

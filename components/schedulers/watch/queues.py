@@ -1,10 +1,5 @@
 """Jobs that wait, as alerts and a dashboard: pods within their team's limits, gangs that nobody
 wakes, queues of Kueue and Volcano, and the end of the off-peak days.
-
-Sources: pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go (a gang that is not ready or not
-woken is held before its first attempt, and then a pod has no condition PodScheduled at all);
-Kubernetes 1.34.3, pkg/scheduler; Kueue 0.19.2, pkg/metrics/metrics.go; Volcano 1.15.1,
-pkg/scheduler/plugins/gang/gang.go (unschedule_task_count).
 """
 
 from collections.abc import Iterator
