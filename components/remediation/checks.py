@@ -1,11 +1,4 @@
-"""The checks of a pool's hosts: which there are, what each is told, and how often it runs.
-
-One file for node-problem-detector for each fault, with one condition: a result publishes all
-conditions of its file, also those that nobody has looked at yet. No status before the first
-result: a restart would take back every condition, and with it a repair. One run of a check bounds
-itself by less than the rule's timeout, which would leave "unknown" where a hang is the fault.
-Source: node-problem-detector 1.36.0, pkg/custompluginmonitor.
-"""
+"""The checks of a pool's hosts: which there are, what each is told, and how often it runs."""
 
 import re
 from collections.abc import Callable, Mapping

@@ -1,9 +1,4 @@
-"""node-problem-detector on every pool with faults to look for, and all that it reads.
-
-The pod sees its host: processes, kernel log, devices, and the root file system, read-only. So it
-is privileged; what it runs on the host is the health command of the pool's accelerators alone.
-Source: node-problem-detector 1.36.0, Dockerfile and cmd/options.
-"""
+"""node-problem-detector on every pool with faults to look for, and all that it reads."""
 
 from components.making.daemons import Daemon, on_pool
 from components.making.manifest import (

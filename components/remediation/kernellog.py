@@ -1,13 +1,5 @@
 """The reports of a host's kernel log: an event of the node and a counter for each line that says
 something of its hardware.
-
-No conditions: what a log's line has set, node-problem-detector takes back when it restarts, and
-never before. The buffer holds one message, and a pattern matches all of it: messages of device
-drivers have further lines with the device.
-Sources: node-problem-detector 1.36.0, pkg/systemlogmonitor/log_buffer.go (a pattern must match to
-the end); Linux 6.12, mm/oom_kill.c, kernel/hung_task.c, kernel/watchdog.c, arch/x86/mm/fault.c,
-fs/ext4/super.c, fs/xfs/xfs_fsops.c, fs/buffer.c, block/blk-mq.c, drivers/edac/edac_mc.c,
-drivers/pci/pcie/aer.c; NVIDIA's open kernel modules 595.91, kernel_rc.c.
 """
 
 import tomllib

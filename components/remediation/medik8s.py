@@ -1,22 +1,4 @@
-"""The health checks by which medik8s repairs hosts: one for each remediator of its kind and pool.
-
-NodeHealthCheck decides, SelfNodeRemediation reboots: its agent on the host reboots that by itself,
-also where the node is ready, and no pod is asked to leave before. Until the condition is gone the
-node has the taint remediation.medik8s.io/self-node-remediation:NoSchedule.
-
-What bounds it, as neither program counts reboots: an agent reboots its host once for each
-remediation, and a remediation stays until the fault is gone. So a reboot that does not help is the
-last one, as long as nothing looks like health in between. The detector knows nothing of a fault in
-the first minutes after a reboot, and NodeHealthCheck takes for healthy whatever does not match its
-conditions; therefore Unknown is one of these, for a time that never passes (``NEVER``). A fault
-that does go and comes again, again and again, is answered with a reboot each time, at least
-``healthyDelay`` apart.
-
-Sources: medik8s/node-healthcheck-operator dd444329, internal/controller/
-nodehealthcheck_controller.go (matchesUnhealthyConditions, checkNodeConditions, getMinHealthy,
-remediate) and resources/manager.go (HandleHealthyNode); medik8s/self-node-remediation 640aac50,
-internal/controller/selfnoderemediation_controller.go (rebootIfNeeded, didIRebootMyself).
-"""
+"""The health checks by which medik8s repairs hosts: one for each of its remediators and pools."""
 
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, Manifest, by_kind, documents, fill

@@ -1,10 +1,5 @@
 """Effects of changes to the detector: its pods restart, and drain nothing. The faults that a
 changed check finds may be repaired from then on.
-
-Sources: node-problem-detector 1.36.0, pkg/custompluginmonitor/custom_plugin_monitor.go (with
-skip_initial_status a restart tells no condition before a check has answered) and
-pkg/exporters/k8sexporter (no condition is ever taken off a node); components/remediation/checks/
-settled.sh (what a check has found outlives a restart of the detector, and no reboot).
 """
 
 from collections.abc import Iterable, Iterator, Sequence

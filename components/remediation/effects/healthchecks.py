@@ -1,12 +1,4 @@
-"""Effects of changes to medik8s' objects on machines.
-
-A remediation is a copy of its template, and belongs to the health check that made it. While one
-runs, the operator's webhook refuses another selector or other remediations, and the deletion of the
-check. Git does not say whether one runs.
-Sources: medik8s/node-healthcheck-operator dd444329, internal/controller/
-nodehealthcheck_controller.go, internal/controller/resources/manager.go and
-internal/webhook/v1alpha1/nodehealthcheck_webhook.go (ValidateUpdate, ValidateDelete).
-"""
+"""Effects of changes to medik8s' objects on machines."""
 
 import re
 from collections.abc import Iterator

@@ -1,9 +1,4 @@
-"""Effects of changes to Node Operation Controller's objects on machines.
-
-A NodeOperation and its Job are copies of their template; a NodeRemediation follows its template,
-and what it made goes with it. Its budget is asked once, before the drain.
-Sources: pfnet-research/node-operation-controller 0ac94deb, controllers/*.go.
-"""
+"""Effects of changes to Node Operation Controller's objects on machines."""
 
 from collections.abc import Iterator
 

@@ -1,10 +1,4 @@
-"""Messages of conditions: the size of a fault, and whether that is still a fault.
-
-A check tells its values when it finds a fault, and node-problem-detector writes the message when
-the condition becomes True, and not again (custom_plugin_monitor.go, generateStatus, with
-enable_message_change_based_condition_update false). A condition that is False has the same message
-on every node: how close a node without a fault is to one, no node tells.
-"""
+"""Messages of conditions: the size of a fault, and whether that is still a fault."""
 
 import re
 from collections.abc import Callable
