@@ -2,8 +2,6 @@
 what could not work or would pass the limits by.
 """
 
-from typing import NamedTuple
-
 from components.accelerators.demands import (
     COUNT,
     HAS,
@@ -37,22 +35,10 @@ _TEAMS = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
 (_WRITES,) = filled(__file__, teams=_TEAMS)
 
 
-class Judged(NamedTuple):
-    """The scope of a validating policy: the writes it judges, its condition, its rules."""
-
-    name: str
-    constraints: Json
-    variables: list[Json]
-    validations: list[Json]
-    condition: Json | None = None
-
-
 def policies(site: Site) -> list[Manifest]:
     """The mutating policy where models need one, then those that refuse, each with its binding."""
-    judged = [_models(site), _by_model(site), _templates(site)]
-    if any(claimable(site)):
-        judged.append(_claims(site))
-    return [*mutating(site), *(made for each in judged for made in _validating(site, each))]
+    claims = _claims(site) if any(claimable(site)) else []
+    return [*mutating(site), *_models(site), *_by_model(site), *_templates(site), *claims]
 
 
 def mutating_name(site: Site) -> str:
@@ -84,52 +70,39 @@ def mutating(site: Site) -> list[Manifest]:
     return in_force(_short(name), metadata(site, name), spec, {}, (mutating_api(site), MUTATING))
 
 
-def _models(site: Site) -> Judged:
+def _models(site: Site) -> list[Manifest]:
     """Pods that ask for a model, in every namespace."""
     rules = _checks("sensible") + (_checks("completed") if completed_models(site) else [])
-    return Judged(
-        MODELS,
-        _WRITES["pods"],
-        [*variables(site, "object.spec"), {"name": "node", "expression": literal(nodes(site))}],
-        rules,
-        asks_for_a_model(site),
-    )
+    named = [*variables(site, "object.spec"), {"name": "node", "expression": literal(nodes(site))}]
+    return _validating(site, MODELS, "pods", named, rules, asks_for_a_model(site))
 
 
-def _by_model(site: Site) -> Judged:
+def _by_model(site: Site) -> list[Manifest]:
     """Pods of teams, which ask by model and in no other way."""
     pods, rules = variables(site, "object.spec"), _direct(site, made=True)
-    return Judged(BY_MODEL, _WRITES["pods_of_teams"], pods, rules)
+    return _validating(site, BY_MODEL, "pods_of_teams", pods, rules)
 
 
-def _templates(site: Site) -> Judged:
+def _templates(site: Site) -> list[Manifest]:
     """Templates of teams' pods; a change of anything but the spec is not judged."""
     changed = {
         "name": "the-spec-is-new",
         "expression": "oldObject == null || object.spec != oldObject.spec",
     }
-    return Judged(
-        TEMPLATES,
-        _WRITES["templates_of_teams"],
-        variables(site, TOLD.table("template")["spec"]),
-        _checks("sensible") + _direct(site, made=False),
-        changed,
-    )
+    pods = variables(site, TOLD.table("template")["spec"])
+    rules = _checks("sensible") + _direct(site, made=False)
+    return _validating(site, TEMPLATES, "templates_of_teams", pods, rules, changed)
 
 
-def _claims(site: Site) -> Judged:
+def _claims(site: Site) -> list[Manifest]:
     """Claims of teams, which limits by model do not count: none for a class of the site's models,
     or of their drivers' domains. Schedulers make claims for pods; they are known by their right to
     bind these in every namespace."""
     spared = f"c != '{CHANNEL_CLASS}' && (" if domain_settings(site) else ""
     binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
-    return Judged(
-        CLAIMS,
-        _WRITES["claims_of_teams"],
-        claim_variables(site),
-        _checks("claims", spared=spared, end=")" if spared else ""),
-        {"name": "no-scheduler", "expression": f"!{binds}"},
-    )
+    rules = _checks("claims", spared=spared, end=")" if spared else "")
+    others = {"name": "no-scheduler", "expression": f"!{binds}"}
+    return _validating(site, CLAIMS, "claims_of_teams", claim_variables(site), rules, others)
 
 
 def _checks(name: str, **values: str) -> list[Json]:
@@ -149,16 +122,23 @@ def _direct(site: Site, *, made: bool) -> list[Json]:
     return _checks("direct", passes=f"{direct(site)}{added}")
 
 
-def _validating(site: Site, judged: Judged) -> list[Manifest]:
+def _validating(
+    site: Site,
+    name: str,
+    writes: str,
+    variables: list[Json],
+    validations: list[Json],
+    condition: Json | None = None,
+) -> list[Manifest]:
+    """A policy that refuses, on writes of a name in admission.yaml, with its binding."""
     spec: Json = {
         "failurePolicy": "Fail",
-        "matchConstraints": judged.constraints,
-        **({"matchConditions": [judged.condition]} if judged.condition else {}),
-        "variables": judged.variables,
-        "validations": judged.validations,
+        "matchConstraints": _WRITES[writes],
+        **({"matchConditions": [condition]} if condition else {}),
+        "variables": variables,
+        "validations": validations,
     }
-    named = metadata(site, judged.name)
-    return in_force(_short(judged.name), named, spec, {"validationActions": ["Deny"]})
+    return in_force(_short(name), metadata(site, name), spec, {"validationActions": ["Deny"]})
 
 
 def _short(name: str) -> str:

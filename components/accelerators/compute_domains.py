@@ -29,7 +29,7 @@ def compute_domains(site: Site) -> list[Manifest]:
     if chosen is None or not pools:
         return []
     where = chosen.namespace
-    *classes, rules, program, _, _ = _documents(site, chosen, "/")
+    *classes, rules, program, _, _, _ = _documents(site, chosen, "/")
     return [
         namespace(site, where, COMPONENT, level="privileged"),
         *(each for body in classes for each in by_kind([body], body["metadata"]["name"])),
@@ -50,6 +50,7 @@ def _documents(site: Site, chosen: ComputeDomains, driver: str) -> list[Json]:
         namespace=chosen.namespace,
         security=SECURITY,
         driver=driver,
+        above=str(PurePosixPath(driver).parent),
     )
 
 
@@ -86,15 +87,8 @@ def _plugin(site: Site, chosen: ComputeDomains, pool: Pool) -> Manifest:
     settings, model = site.file.accelerators, site.model(pool)
     operator = settings.gpu_operator if settings else None
     operated = operator and operator.drivers and model and uses_gpu_operator(site, model)
-    root = PurePosixPath("/run/nvidia/driver" if operated else "/")
-    *_, wait, program = _documents(site, chosen, str(root))
-    paths = {
-        "plugins-registry": "/var/lib/kubelet/plugins_registry",
-        "plugins": "/var/lib/kubelet/plugins",
-        "cdi": "/var/run/cdi",
-        "driver-root-parent": str(root.parent),
-        "driver-root": str(root),
-    }
+    root = "/run/nvidia/driver" if operated else "/"
+    *_, wait, program, paths = _documents(site, chosen, root)
     daemon = Daemon(
         PLUGIN,
         chosen.namespace,

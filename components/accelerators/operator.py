@@ -9,8 +9,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.accelerators import GpuOperator
 
-JOBS = "batch.kubernetes.io/job-name"
-"""The label of a Job's pods (Kubernetes 1.34, batch/v1, JobNameLabel)."""
+_POLICY, _DRIVER, _UPGRADE = documents(__file__)
 
 
 def operator(site: Site) -> list[Manifest]:
@@ -39,7 +38,6 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
     configured = {"name": CONFIG, "default": DEFAULT}
     shares = configured if operator_config(site, chosen.namespace, pools) else None
     exports = any(each.record.exporter for each in pools)
-    document, _ = documents(__file__)
     values = {
         "runtime_class": _runtime_class(pools),
         "at_once": MAX_UNAVAILABLE,
@@ -59,7 +57,7 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
         "validator": site.images.get("nvidia-gpu-operator"),
     }
     named = metadata(site, "cluster-policy")
-    found = site_object("ClusterPolicy", "nvidia.com/v1", named, spec=prune(fill(document, values)))
+    found = site_object("ClusterPolicy", "nvidia.com/v1", named, spec=prune(fill(_POLICY, values)))
     return found._replace(protect=True)
 
 
@@ -75,35 +73,22 @@ def _runtime_class(pools: list[Served]) -> str:
 
 
 def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
-    """The installation and the upgrade of drivers.
-
-    A host is cordoned; Jobs on it may end within the longest time that the pools' drains wait, then
-    the pods with GPUs are evicted. A policy without ``drain`` or ``podDeletion`` stops the operator
-    half way.
-    """
+    """The installation and the upgrade of drivers."""
     if not chosen.drivers:
         return {"enabled": False}
-    policy: Json = {"autoUpgrade": False}
-    if chosen.max_parallel_upgrades:
-        patience = max(each.pool.rollout.drain_timeout_seconds for each in pools)
-        policy = {
-            "autoUpgrade": True,
-            "maxParallelUpgrades": chosen.max_parallel_upgrades,
-            "waitForCompletion": {"podSelector": JOBS, "timeoutSeconds": patience},
-            "podDeletion": {"force": True, "deleteEmptyDir": True, "timeoutSeconds": patience},
-            "drain": {"enable": False},
-        }
+    patience = max(each.pool.rollout.drain_timeout_seconds for each in pools)
+    values = {"number": chosen.max_parallel_upgrades, "patience": patience}
+    policy = fill(_UPGRADE, values) if chosen.max_parallel_upgrades else {"autoUpgrade": False}
     return {"enabled": True, "useNvidiaDriverCRD": True, "upgradePolicy": policy}
 
 
 def _driver(site: Site, each: Served) -> Manifest:
     """The driver of a pool, at its model's version: new branches drop old devices."""
-    _, driver = documents(__file__)
     values = {
         "version": each.record.driver,
         "manager": site.images.get("nvidia-driver-manager"),
         "pool": {POOL_LABEL: each.pool.name},
     }
-    spec, named = prune(fill(driver, values)), metadata(site, each.pool.name)
+    spec, named = prune(fill(_DRIVER, values)), metadata(site, each.pool.name)
     logical, api = f"NVIDIADriver/{each.pool.name}", "nvidia.com/v1alpha1"
     return site_object(logical, api, named, spec=spec)._replace(protect=True)
