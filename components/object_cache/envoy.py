@@ -6,7 +6,7 @@ from components.making.daemons import Daemon, on_pool
 from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, filled
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
-from components.object_cache.containers import probes, resources, scrape_annotations
+from components.object_cache.containers import resources, scrape_annotations
 from components.object_cache.limits import TOKEN_FOLDER, limits
 from components.object_cache.names import BOOTSTRAP, COMPONENT, DRAIN_OPTION, ENDPOINTS, ENVOY
 from schemas.facts.site import Site
@@ -21,7 +21,6 @@ DRAIN_SECONDS = 45
 """Between the call to drain and the end: the Service must stop sending connections, and what is
 under way must end (1 GiB at 25 MB/s)."""
 STOP_SECONDS = DRAIN_SECONDS + 15
-START_SECONDS = 120
 
 
 def envoys(site: Site, cache: Cache) -> list[Manifest]:
@@ -67,7 +66,7 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
         port=cache.envoy.port,
         probes_port=bootstrap.PROBES_PORT,
         metrics_port=bootstrap.METRICS_PORT,
-        probes=probes(bootstrap.READY, "probes", START_SECONDS),
+        ready={"path": bootstrap.READY, "port": "probes"},
         drain=drain(),
         resources=resources(cache.envoy.cpu, cache.envoy.memory),
         security=SECURITY,

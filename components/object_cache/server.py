@@ -21,14 +21,12 @@ from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import account, role_and_binding, rule, subject
 from components.object_cache import names
 from components.object_cache.buckets import bucket_text
-from components.object_cache.containers import probes, resources, scrape_annotations
+from components.object_cache.containers import resources, scrape_annotations
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Cache
 
 PORT_NAME = "objects"
-START_SECONDS = 600
-"""A server may look at every object that it keeps before it answers."""
 STOP_SECONDS = 75
 """Seconds that it has to finish its transfers when it is stopped: the reference server takes up
 to 62 s (cache-server/cache_server/settings.py, linger and drain)."""
@@ -83,11 +81,7 @@ def _container(cache: Cache) -> Json:
         args=list(server.args) or None,
         env=_environment(cache),
         port=server.port,
-        # A full disk fails the path, and stays full: only who takes no connections any more is
-        # restarted. A program that hangs is one soon, as Envoys fill its queue.
-        probes=probes(
-            server.health_path, PORT_NAME, START_SECONDS, alive={"tcpSocket": {"port": PORT_NAME}}
-        ),
+        health=server.health_path,
         resources=resources(server.cpu, server.memory),
         security=SECURITY,
         data=cache.data_path,

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Json
 from components.making.object_cache_client import URL_VARIABLE
+from components.making.told import Told
 from components.training import job, jobset, mpi, racks, trainjob
 from components.training.checks import refusals
 from components.training.request import JobRequest, Refusal, Template
@@ -12,6 +13,7 @@ from components.training.stopping import GRACE_SECONDS, STOPPED
 from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
 
+TOLD = Told(__file__)
 MAKERS = {
     Template.ALL_REDUCE: job.manifests,
     Template.ALL_REDUCE_TRAINJOB: trainjob.manifests,
@@ -43,25 +45,13 @@ def make_job(setting: Setting) -> Made | list[Refusal]:
 
 def notes(setting: Setting) -> list[str]:
     """The notes on a job for a person, a sentence each."""
-    request, resource = setting.request, setting.resource
+    request, each, resource = setting.request, setting.per_worker, setting.resource
     workers = f"{request.workers} worker{'' if request.workers == 1 else 's'}"
-    found = [f"{request.template}: {workers} with {setting.per_worker} of {resource} each."]
-    found.append(_together(setting))
-    found += racks.note(setting)
-    if setting.has_domain:
-        found.append("Its ComputeDomain stays when the job ends: delete both together.")
-    found += _off_peak(setting)
-    found += _cache(setting)
-    found.append(
-        f"A job that is stopped gets SIGTERM and {GRACE_SECONDS} s to write a checkpoint; it "
-        "starts from the beginning unless it reads one."
-    )
-    if not request.command:
-        found.append(
-            f"The image's own entry point has to end with exit code {STOPPED} on SIGTERM: with "
-            "another code a job that is preempted counts as failed. --command sees to that."
-        )
-    return found
+    told = {"template": request.template, "workers": workers, "each": each, "resource": resource}
+    found = [TOLD.say("what", **told), _together(setting), *racks.note(setting)]
+    found += [TOLD.say("domain")] if setting.has_domain else []
+    found += [*_off_peak(setting), *_cache(setting), TOLD.say("stopped", seconds=GRACE_SECONDS)]
+    return found if request.command else [*found, TOLD.say("entry_point", stopped=STOPPED)]
 
 
 def _together(setting: Setting) -> str:
@@ -69,28 +59,23 @@ def _together(setting: Setting) -> str:
     request, backend = setting.request, setting.backend
     pods = request.workers + request.server_count
     if backend is not None and backend.kind is BackendKind.KUEUE:
-        return f"Kueue ({backend.name}) starts the job once all of it fits its team's quota."
+        return TOLD.say("kueue", backend=backend.name)
     if pods == 1:
-        return "One pod is no gang: it starts as soon as it fits."
+        return TOLD.say("one_pod")
     if backend is not None and backend.kind is BackendKind.VOLCANO:
-        return f"Volcano ({backend.name}) starts all {pods} pods together, or none."
+        return TOLD.say("volcano", backend=backend.name, pods=pods)
     if setting.gang is not None and backend is not None:
         later = "; the launcher follows" if request.template is Template.MPI else ""
-        return (
-            f"{backend.name} starts all {pods} pods together, or none{later}. Where one is deleted "
-            "or preempted it deletes them all, and the job starts again as a whole."
-        )
-    return "Nothing starts its pods together: some may hold accelerators and wait for the rest."
+        return TOLD.say("gang", backend=backend.name, pods=pods, later=later)
+    return TOLD.say("alone")
 
 
 def _cache(setting: Setting) -> list[str]:
     """The address where workers find the cache, and their rights there."""
-    client = setting.cache
-    if client is None:
+    if setting.cache is None:
         return []
     rights = "read and write" if setting.writes else "read, and not write,"
-    found = f"Workers may {rights} the cache's bucket {setting.request.cache}: {URL_VARIABLE} says"
-    return [f"{found} where it is, and a token is mounted for it."]
+    return [TOLD.say("cache", rights=rights, bucket=setting.request.cache, url=URL_VARIABLE)]
 
 
 def _off_peak(setting: Setting) -> list[str]:
@@ -99,4 +84,4 @@ def _off_peak(setting: Setting) -> list[str]:
     usual = team.accelerators.get(model, 0) if team else 0
     if team is None or setting.devices <= usual:
         return []
-    return [f"It starts off-peak only: at other hours {team.name} may use {usual} {model}."]
+    return [TOLD.say("off_peak", team=team.name, usual=usual, model=model)]
