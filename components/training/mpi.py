@@ -1,6 +1,7 @@
 """mpi: workers with an SSH server, and a launcher whose mpirun starts processes on them."""
 
 from components.making.manifest import Json, filled
+from components.making.told import Told
 from components.training import starting
 from components.training.collectives import collective_settings
 from components.training.job import metadata
@@ -15,27 +16,7 @@ LAUNCHER = "launcher"
 KEYS = "/etc/mpi-ssh"
 SSH_PORT = 2222
 """Not that of SSH: with the host's network that is taken by the host's own server."""
-
-COPY_KEYS = f"""\
-mkdir -p /root/.ssh /run/sshd
-chmod 700 /root/.ssh
-cp {KEYS}/id_rsa {KEYS}/authorized_keys /root/.ssh/
-chmod 600 /root/.ssh/id_rsa /root/.ssh/authorized_keys
-"""
-SERVE = f"""\
-set -e
-{COPY_KEYS}\
-exec /usr/sbin/sshd -D -e -p {SSH_PORT} -h /root/.ssh/id_rsa -o PermitRootLogin=prohibit-password
-"""
-"""Command of a worker; its host key is the job's own key, as nothing else knows it."""
-LAUNCH = f"""\
-set -e
-{COPY_KEYS}\
-printf '%s\\n' 'Host *' 'Port {SSH_PORT}' 'StrictHostKeyChecking no' \\
-  'UserKnownHostsFile /dev/null' 'LogLevel ERROR' > /root/.ssh/config
-exec mpirun "$@"
-"""
-"""Command of the launcher. The hostfile's place comes in the environment, from Trainer."""
+SERVE, LAUNCH = (Told(__file__).say(each, keys=KEYS, port=SSH_PORT) for each in ("serve", "launch"))
 
 
 def manifests(setting: Setting) -> list[Json]:

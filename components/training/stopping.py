@@ -14,6 +14,7 @@ evicted. What the Job controller makes of that depends on how each pod ends:
 """
 
 from components.making.manifest import Json, documents, fill
+from components.making.told import Told
 
 STOPPED = 143
 """128 and SIGTERM: the container was told to stop."""
@@ -33,16 +34,7 @@ _RETURNING, _FAILING, _RESTARTING = documents(__file__)
 def script(patience: int, linger: int) -> str:
     """A shell script that runs its arguments. On SIGTERM it tells them, and ends with 143 once they
     have ended, or after ``patience`` seconds; an error of theirs it holds back for ``linger``."""
-    return f"""\
-trap 'kill -TERM "$child" 2>/dev/null
-(sleep {patience}; kill -KILL "$child") >/dev/null 2>&1 &
-wait "$child"; exit {STOPPED}' TERM
-"$@" &
-child=$!
-wait "$child"; code=$?
-[ "$code" = 0 ] || {{ sleep {linger} & wait "$!"; }}
-exit "$code"
-"""
+    return Told(__file__).say("script", patience=patience, stopped=STOPPED, linger=linger)
 
 
 SCRIPT = script(GRACE_SECONDS - MARGIN_SECONDS, LINGER_SECONDS)
