@@ -1,9 +1,4 @@
-"""Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the devices.
-
-Sources: Kubernetes 1.34, api pkg/apis/deviceplugin/v1beta1/constants.go (DevicePluginPath) and
-pkg/kubelet/apis/podresources/constants.go; NVIDIA/k8s-device-plugin 0.20.0, deployments/static and
-deployments/container/Dockerfile; NVIDIA/dcgm-exporter 4.5.3-4.8.2, dcgm-exporter.yaml.
-"""
+"""Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the devices."""
 
 from components.accelerators.names import (
     COMPONENT,
@@ -16,7 +11,14 @@ from components.accelerators.names import (
 from components.accelerators.sharing import CONFIG, FILE, FOLDER, config_hash, pool_config
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, prune, site_object
+from components.making.manifest import (
+    CONFIGURATION_ANNOTATION,
+    Json,
+    Manifest,
+    filled,
+    prune,
+    site_object,
+)
 from components.making.pod_security import RUNTIME_PROFILE
 from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
 from schemas.facts.resets import reset_first
@@ -29,12 +31,6 @@ NO_DEVICE = "/dev/null"
 """What a mount that chooses devices is of (NVIDIA Container Toolkit, internal/config/image)."""
 POD_RESOURCES = "/var/lib/kubelet/pod-resources"
 """Where the kubelet tells which pod has which device."""
-RESOURCES: Json = {
-    # Plugins take some 50 MiB, exporters of eight devices some 300; the limit is for leaks alone,
-    # as a site may name a program that nobody has measured.
-    "requests": {"cpu": "50m", "memory": "128Mi"},
-    "limits": {"memory": "1Gi"},
-}
 _NOT_RESET = [{"matchExpressions": [{"key": RESET_LABEL, "operator": "DoesNotExist"}]}]
 _REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": _NOT_RESET}}
 PLUGIN, EXPORTER = "device-plugin", "exporter"
@@ -107,15 +103,15 @@ def _container(site: Site, each: Served, program: Program, part: str) -> Json:
         "capabilities": prune({"add": list(program.capabilities) or None, "drop": ["ALL"]}),
         "seccompProfile": RUNTIME_PROFILE,
     }
-    return {
-        "name": part,
-        "image": image(site, each.record, program, part),
-        "imagePullPolicy": "IfNotPresent",
-        "resources": RESOURCES,
-        "args": list(program.args) or None,
-        "env": [{"name": name, "value": value} for name, value in program.env.items()] or None,
-        "securityContext": {"privileged": True} if program.privileged else limited,
-    }
+    (found,) = filled(
+        __file__,
+        part=part,
+        image=image(site, each.record, program, part),
+        args=list(program.args) or None,
+        env=[{"name": name, "value": value} for name, value in program.env.items()] or None,
+        security={"privileged": True} if program.privileged else limited,
+    )
+    return found
 
 
 def _on_pool(

@@ -8,7 +8,7 @@ in its environment, so that nothing has to be written twice.
 
 import hashlib
 
-from components.making.daemons import Daemon, host_path, on_pool
+from components.making.daemons import Daemon, on_pool
 from components.making.manifest import (
     CONFIGURATION_ANNOTATION,
     Json,
@@ -27,10 +27,6 @@ from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Cache
 
 PORT_NAME = "objects"
-STOP_SECONDS = 75
-"""Seconds that it has to finish its transfers when it is stopped: the reference server takes up
-to 62 s (cache-server/cache_server/settings.py, linger and drain)."""
-TEMPORARY = "1Gi"
 SETTLE_SECONDS = 30
 """Seconds that a server must be ready before the next ones of its pool restart: Envoys ask a
 failed one every 15 s, and take it back after two answers (bootstrap.yaml)."""
@@ -48,34 +44,26 @@ def _daemon(cache: Cache, text: str) -> Daemon:
     annotations = scrape_annotations(server.port, server.metrics_path)
     if text:
         annotations[CONFIGURATION_ANNOTATION] = hashlib.sha256(text.encode()).hexdigest()
+    container, pod = _pod(cache)
     return Daemon(
         name=names.SERVER,
         namespace=cache.namespace,
         component=names.COMPONENT,
-        containers=[_container(cache)],
-        volumes=[
-            host_path("data", cache.data_path, "Directory"),
-            {"name": "buckets", "configMap": {"name": names.BUCKETS}},
-            {"name": "temporary", "emptyDir": {"sizeLimit": TEMPORARY}},
-        ],
-        pod={
-            "serviceAccountName": names.SERVER,
-            "hostNetwork": True,
-            # Else a pod on the host's network knows none of the cluster's names.
-            "dnsPolicy": "ClusterFirstWithHostNet",
-            "terminationGracePeriodSeconds": STOP_SECONDS,
-            "securityContext": pod_security(server.user),
-        },
+        containers=[prune(container)],
+        volumes=pod.pop("volumes"),
+        pod=pod,
         annotations=annotations,
         min_ready_seconds=SETTLE_SECONDS,
         vital=True,
     )
 
 
-def _container(cache: Cache) -> Json:
+def _pod(cache: Cache) -> list[Json]:
+    """The container, and what its pod has besides."""
     server = cache.server
-    (found,) = filled(
+    return filled(
         __file__,
+        name=names.SERVER,
         image=server.image,
         command=list(server.command) or None,
         args=list(server.args) or None,
@@ -86,8 +74,9 @@ def _container(cache: Cache) -> Json:
         security=SECURITY,
         data=cache.data_path,
         folder=server.config_path.rpartition("/")[0],
+        buckets=names.BUCKETS,
+        pod_security=pod_security(server.user),
     )
-    return prune(found)
 
 
 def environment(cache: Cache) -> dict[str, str]:

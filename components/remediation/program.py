@@ -1,17 +1,4 @@
-"""The Deployments of our own programs: repair slots (turns.py), and single faulty devices.
-
-The latter are taken out of use where a DRA driver hands them out, so that the others of their host
-stay in use, by a DeviceTaintRule for each. This is for devices with too few PCIe lanes: such a
-device works, but slowly, and only a hand at the host helps. What its driver tells of a device is
-for those who reboot the host, and NVIDIA's driver taints such a device by itself
-(NVIDIA/k8s-dra-driver-gpu 22407113, cmd/gpu-kubelet-plugin/device_health.go).
-
-The effect is NoSchedule: who runs on the device keeps it until the end, and the controller manager
-has no part in it. Rules hold for pods that ask by an extended resource too, as these have no place
-for tolerations; only a scheduler that knows rules heeds them (:mod:`schemas.facts.feature_gates`).
-Sources: KEP-5055; Kubernetes 1.34 and 1.35, k8s.io/dynamic-resource-allocation
-resourceslice/tracker, and pkg/scheduler/framework/plugins/dynamicresources.
-"""
+"""The Deployments of our own programs: repair slots (turns.py), and single faulty devices."""
 
 import json
 from typing import NamedTuple

@@ -30,8 +30,12 @@ up after three minutes."""
 def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
     """Everything that makes a scheduler run, in the namespace of the schedulers."""
     text, selector = dump(configuration(site, backend, scheduler)), names.selector_labels(backend)
-    container, config, *guards = filled(
+    template, config, *guards = filled(
         __file__,
+        labels={**labels(site.name, names.COMPONENT), **selector},
+        digest={CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest()},
+        pod=replicas.pod(site, backend.name, selector),
+        name=backend.name,
         image=scheduler.image,
         command=list(scheduler.command) or None,
         args=_flags(site),
@@ -42,19 +46,7 @@ def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Man
         selector=selector,
         text=text,
     )
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    template = {
-        "metadata": {
-            "labels": {**labels(site.name, names.COMPONENT), **selector},
-            # It reads its configuration when it starts and never again.
-            "annotations": {CONFIGURATION_ANNOTATION: digest},
-        },
-        "spec": {
-            **replicas.pod(site, backend.name, selector),
-            "containers": [prune(container)],
-            "volumes": [{"name": "configuration", "configMap": {"name": backend.name}}],
-        },
-    }
+    template["spec"]["containers"] = [prune(each) for each in template["spec"]["containers"]]
     runs = replicas.deployment(names.own(site, backend), selector, scheduler.replicas, template)
     return by_kind((config, runs, *guards), backend.name)
 
