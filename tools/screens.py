@@ -6,78 +6,46 @@ have fixed dates, so that the same sites give the same text.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).resolve().parent.parent
-TOKYO, HOSTS = "sites/tokyo-1.yaml", "sites/tokyo-1.hosts.csv"
 README, SCREENS = "README.md", "docs/preview-screens.md"
-_H100 = "    rollout: {max_unavailable: 2, drain_timeout_seconds: 14400}\n"
-_INTRO = """\
-# Screens of the preview
-
-Reports of `foresite preview` for three pull requests on the example sites. A test keeps this page
-up to date (`python -m tools.screens`). How to read a report: [preview.md](preview.md).
-"""
 
 
 class Request(NamedTuple):
-    """A request: its title, what it does in words, and the edit."""
+    """A request: its title, what it does in words, and the edit of a file, by a pattern."""
 
     title: str
     words: str
-    edit: Callable[[Path], None]
+    file: str
+    old: str
+    new: str
+
+    def edit(self, root: Path) -> None:
+        """Edit the repository; ValueError where the file has nothing of the kind."""
+        text = (root / self.file).read_text(encoding="utf-8")
+        edited, count = re.subn(self.old, self.new, text, flags=re.MULTILINE)
+        if not count:
+            raise ValueError(f"{self.file} has no {self.old!r}")
+        (root / self.file).write_text(edited, encoding="utf-8")
 
 
-def _replace(file: str, old: str, new: str) -> Callable[[Path], None]:
-    def edit(root: Path) -> None:
-        text = (root / file).read_text(encoding="utf-8")
-        if old not in text:
-            raise ValueError(f"{file} has no {old!r}")
-        (root / file).write_text(text.replace(old, new), encoding="utf-8")
-
-    return edit
-
-
-def _without_two_hosts(root: Path) -> None:
-    lines = (root / HOSTS).read_text(encoding="utf-8").splitlines(keepends=True)
-    kept = [each for each in lines if not each.startswith(("tokyo-1-a-100,", "tokyo-1-a-101,"))]
-    (root / HOSTS).write_text("".join(kept), encoding="utf-8")
-
-
-ONE_LINE = Request(
-    "Disruptive: one line, and a pool is installed again",
-    "The pool h100 gets `kubelet: {max_pods: 200}`.",
-    _replace(TOKYO, _H100, f"{_H100}    kubelet: {{max_pods: 200}}\n"),
-)
-REQUESTS = (
-    Request(
-        "Harmless: other rollout settings",
-        "The pool cpu gets `max_unavailable: 12` in place of 10.",
-        _replace(TOKYO, "max_unavailable: 10", "max_unavailable: 12"),
-    ),
-    ONE_LINE,
-    Request(
-        "Destructive: two lines of the host list go",
-        "The hosts tokyo-1-a-100 and tokyo-1-a-101 leave the host list.",
-        _without_two_hosts,
-    ),
-)
-SURGE = Request(
-    "",
-    "",
-    _replace(TOKYO, "{max_unavailable: 1, by_zone", "{max_unavailable: 0, max_surge: 1, by_zone"),
-)
+_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+REQUESTS = tuple(Request(**_TABLE[name]) for name in ("harmless", "one_line", "two_hosts"))
+ONE_LINE, SURGE = REQUESTS[1], Request(**_TABLE["surge"])
 
 
 def page() -> str:
     """The page of screens: the comment of each request."""
-    parts = [_INTRO]
+    parts = [_TABLE["intro"]]
     for request in REQUESTS:
         comment = run_screen(request, "preview", "--format", "markdown")
         parts.append(
