@@ -1,9 +1,6 @@
 """Renaming a device plugin's resource: devices in use look free under the new name.
 
 Any other change of a plugin restarts its pods, and jobs keep their devices.
-
-Source: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices is keyed by the
-resource's name).
 """
 
 from components.accelerators.effects.concerned import plugin_record
@@ -11,14 +8,12 @@ from components.accelerators.plugins import PLUGIN
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, narrow
+from components.making.told import Told
 from schemas.model.accelerators import DevicePlugin
 
 STRATEGY = "DEVICE_LIST_STRATEGY"
-LISTED = (
-    "NVIDIA/k8s-device-plugin 0.20.0, internal/plugin/server.go; NVIDIA Container Toolkit 1.20, "
-    "internal/config/image"
-)
-DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
+TOLD = Told(__file__)
+LISTED, DEVICES = TOLD.table("sources").values()
 
 
 def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -42,10 +37,7 @@ def _resource_change(site: SiteChange, change: ObjectChange) -> str:
     before, after = _plugins(site, change)
     if before is None or after is None or before.resource == after.resource:
         return ""
-    return (
-        f"its devices change their resource name from {before.resource} to {after.resource}, and "
-        "nobody is evicted: one that a pod holds under the old name may be given to another"
-    )
+    return TOLD.say("renamed", before=before.resource, after=after.resource)
 
 
 def _listing_change(site: SiteChange, change: ObjectChange) -> str:
@@ -54,10 +46,7 @@ def _listing_change(site: SiteChange, change: ObjectChange) -> str:
     before, after = _plugins(site, change)
     if before is None or after is None or before.env.get(STRATEGY) == after.env.get(STRATEGY):
         return ""
-    return (
-        f"it hands devices out by {after.env.get(STRATEGY, 'envvar')}: pods that start later get "
-        "theirs only where the host's container toolkit takes that"
-    )
+    return TOLD.say("listed", strategy=after.env.get(STRATEGY, "envvar"))
 
 
 def _plugins(

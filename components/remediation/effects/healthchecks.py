@@ -3,8 +3,8 @@
 import re
 from collections.abc import Iterator
 
-from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
-from components.effects.applying import effect, former, not_known, rules
+from components.effects import Effect, Effects, Field, ObjectChange, SiteChange
+from components.effects.applying import former, not_known, rules
 from components.effects.table import read_table
 from components.making.manifest import Manifest
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
@@ -16,10 +16,6 @@ from schemas.model.faults import fault_of
 WEBHOOK = (
     "medik8s/node-healthcheck-operator dd444329, internal/webhook/v1alpha1/"
     "nodehealthcheck_webhook.go"
-)
-MANAGER = (
-    "medik8s/node-healthcheck-operator dd444329, internal/controller/resources/manager.go "
-    "(generateRemediationCR)"
 )
 REFUSED = "while it repairs a node, its webhook refuses this, and `pulumi up` stops there"
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
@@ -71,11 +67,7 @@ def conditions(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     for case in mended:
         yield from effects(change, field, case, first_repairs(site, case))
     if not mended:
-        why = (
-            "no further node is repaired because of it; a node without any of these conditions "
-            "counts as healthy, and its remediation is deleted"
-        )
-        yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
+        yield from TABLE.judges["nobody_more"](site, change, field)
 
 
 def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -84,10 +76,7 @@ def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
     )
     if isinstance(old, int) and isinstance(new, int) and new <= old:
-        why = (
-            "remediations that have begun continue; with more unhealthy nodes than that none begins"
-        )
-        yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
+        yield from TABLE.judges["lower_limit"](site, change, field)
         return
     yield from _more(
         site, change, field, "it repairs while more nodes are unhealthy than before", True
@@ -113,8 +102,7 @@ def pause(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         _seconds(mapping(each.body, "spec").get(key)) for each in (former(change), change.one)
     )
     if new >= old:
-        why = "it waits for longer: remediations begin, or end, later"
-        yield effect(change, field, Impact.NONE, why, HEALTH_CHECK)
+        yield from TABLE.judges["longer_pause"](site, change, field)
         return
     yield from _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")
 
@@ -125,5 +113,6 @@ def selector_change(site: SiteChange, change: ObjectChange, field: Field) -> Eff
         yield each._replace(why=f"{each.why}; {REFUSED}", source=f"{each.source}; {WEBHOOK}")
 
 
-RULES = rules(*read_table(globals()).kinds)
+TABLE = read_table(globals())
+RULES = rules(*TABLE.kinds)
 """The rules of medik8s' kinds."""

@@ -56,8 +56,7 @@ def starts(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
             together = case._replace(faults=every)
             yield from effects(change, field, together, first_repairs(site, together))
         else:
-            why = "the first of its templates shows what is repaired on its pool from now on"
-            yield effect(change, field, Impact.NONE, why, TEMPLATES)
+            yield from TABLE.judges["told_at_the_first"](site, change, field)
 
 
 def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[str, ...]]:
@@ -147,8 +146,7 @@ def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         mapping(each.body, "spec").get("maxUnavailable") for each in (former(change), change.one)
     )
     if isinstance(old, int) and isinstance(new, int) and new <= old:
-        why = "repairs that have begun go on; the next begin when fewer nodes are out"
-        yield effect(change, field, Impact.NONE, why, BUDGETS)
+        yield from TABLE.judges["lower_limit"](site, change, field)
         return
     more = new - old if isinstance(old, int) and isinstance(new, int) else None
     yield from _budget_release(site, change, field, more)
@@ -168,8 +166,7 @@ def _budget_release(
         because = f"it lets {number} more nodes out at a time" if more else "it holds nodes no more"
         yield from effects(change, field, case, begin_repairs(site, case, number, because))
     if not cases:
-        why = "it held back repairs that no remediator begins any more"
-        yield effect(change, field, Impact.NONE, why, BUDGETS)
+        yield from TABLE.judges["held_nothing"](site, change, field)
 
 
 def own_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
