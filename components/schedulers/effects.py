@@ -13,20 +13,15 @@ from components.effects.rules import Judge, narrow
 from components.effects.table import read_table
 from components.effects.workloads import COLLECTED, CRON_JOBS, of_a_pod
 from components.making.manifest import Manifest
+from components.making.told import Told
 from components.schedulers.names import COMPONENT, INSTANCE_LABEL, NAME_LABEL, SCHEDULER, run_here
 from components.source import site_of
 from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.node_labels import TEAM_LABEL
 from schemas.model.scheduling import Gang
 
-SERVER = "Kubernetes 1.34, cmd/kube-scheduler/app/server.go"
-PLUGIN = "pfnet/scheduler-plugins f63b46e, plugins/gang/gangs.go"
-NAMES = "pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go"
-
-JOBS_GO_ON = "running jobs continue; no pod of its pools starts until a replica leads again"
-GANGS_WAIT = "gangs that were waiting give back what they held and start over with the next canary"
-WITH_IT = "it goes with the scheduler, the only one that used it: its end is judged there"
-UNUSED = "only this scheduler has these rights, and the plugin that used them is gone"
+TOLD = Told(__file__)
+SERVER, PLUGIN, NAMES = TOLD.table("of_notes").values()
 
 
 def _backend(manifest: Manifest) -> str:
@@ -45,8 +40,8 @@ def _add_restart_notes(
 ) -> Effects:
     """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
     stays = change.after is not None
-    waiting = GANGS_WAIT if _gang(site.before, _backend(change.one)) else ""
-    after = JOBS_GO_ON if stays else "running jobs continue; pods that name it wait forever"
+    waiting = TOLD.say("gangs") if _gang(site.before, _backend(change.one)) else ""
+    after = TOLD.say("restarts" if stays else "ends")
     notes = "; ".join(filter(None, (after, waiting if stays else "")))
     for each in judge(site, change, field):
         restarts = each.impact is Impact.POD_RESTART and change.before is not None
@@ -60,10 +55,7 @@ def _add_gang_notes(judge: Judge, site: SiteChange, change: ObjectChange, field:
     name = _backend(change.one)
     old, new = (_gang(side, name) for side in (site.before, site.after))
     if field is not None and old and new and old.annotation_prefix != new.annotation_prefix:
-        why = (
-            f"pods with annotations {old.annotation_prefix}-* are no gang any more: those that "
-            "wait start one by one, and the end of one no longer ends the others"
-        )
+        why = TOLD.say("no_gang", prefix=old.annotation_prefix)
         yield effect(change, field, Impact.NONE, why, NAMES)
 
 
@@ -79,9 +71,9 @@ def _of_the_scheduler(
     judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
     """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
-    why = WITH_IT if _moves(site, _backend(change.one)) else ""
+    why = TOLD.say("with_it") if _moves(site, _backend(change.one)) else ""
     if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
-        why = UNUSED if change.one.name.endswith("/plugins") else ""
+        why = TOLD.say("unused") if change.one.name.endswith("/plugins") else ""
     for each in judge(site, change, field):
         known = each.impact is Impact.UNKNOWN and why
         yield each._replace(impact=Impact.NONE, why=why, hosts=()) if known else each

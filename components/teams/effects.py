@@ -16,6 +16,7 @@ from components.effects import (
 from components.effects.applying import effect, former, rules
 from components.effects.placement import running
 from components.effects.table import read_table
+from components.making.told import Told
 from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
 from components.teams.policies import ISOLATION, PODS
@@ -24,6 +25,7 @@ from schemas.kubernetes.node_labels import TEAM_LABEL
 
 PREEMPTION = "Kueue 0.19.2, pkg/scheduler/preemption/classical"
 PRIORITIES = "Kueue 0.19.2, pkg/controller/core/workloadpriorityclass_controller.go"
+TOLD = Told(__file__)
 _BELONGS = {TEAM_LABEL, RDMA_LABEL}
 
 
@@ -44,12 +46,7 @@ def default_priority(site: SiteChange, change: ObjectChange, field: Field) -> Ef
         and each.one.name != change.one.name
         and former(each).body.get("globalDefault") is True
     ]
-    why = "later pods get it so; those that run keep what they have"
-    if others:
-        why += (
-            f"; while {', '.join(others)} is still the default the API server refuses a second "
-            "one: if `pulumi up` stops there, run it again"
-        )
+    why = TOLD.say("default") + (TOLD.say("two", others=", ".join(others)) if others else "")
     yield effect(change, field, Impact.NONE, why, resources.PRIORITY)
 
 
@@ -64,11 +61,9 @@ def ordering(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     its = site_of(site.side)
     pools = [pool for model in models_held_by(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
-    why = (
-        "PriorityClasses change order: running jobs get the new value, and pending jobs may now "
-        "preempt them; how many is not in Git"
+    found = effect(
+        change, field, Impact.DRAIN, TOLD.say("other_order"), f"{PRIORITIES}, {PREEMPTION}"
     )
-    found = effect(change, field, Impact.DRAIN, why, f"{PRIORITIES}, {PREEMPTION}")
     yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
 
 

@@ -1,9 +1,4 @@
-"""The device plugins that Foresite runs: jobs go on while one restarts, and none starts meanwhile.
-
-Sources: Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (a plugin that is away has no
-healthy device; what pods hold is counted by the resource's name); sriov-network-device-plugin
-3.11.0, cmd/sriovdp/manager.go and pkg/resources/server.go (it registers prefix/name).
-"""
+"""The device plugins that Foresite runs: jobs go on while one restarts, and none starts then."""
 
 import json
 
@@ -11,19 +6,19 @@ from components.effects import Effects, Field, Impact, ObjectChange, SiteChange,
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, narrow
 from components.making.manifest import Manifest
+from components.making.told import Told
 from components.network_devices.effects.concerned import on_hosts
 from components.network_devices.names import SRIOV_PLUGIN
 from components.network_devices.plugins import CONFIG_FILE
 
-DEVICES = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go"
-MEANWHILE = "its devices' pods go on, and none that asks for one starts there meanwhile"
+TOLD = Told(__file__)
 
 
 def _add_notes(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the DaemonSets of device plugins, with what a restart means to pods."""
     for each in judge(site, change, field):
         restarts = each.impact is Impact.POD_RESTART
-        yield each._replace(why=f"{each.why}; {MEANWHILE}") if restarts else each
+        yield each._replace(why=f"{each.why}; {TOLD.say('meanwhile')}") if restarts else each
 
 
 def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -39,11 +34,8 @@ def _resource_change(site: SiteChange, change: ObjectChange, field: Field) -> Ef
     before, after = (_names(each) for each in change.both)
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:
-        why = (
-            f"functions of {', '.join(moved)} change their name, and nobody is evicted: one that a "
-            "pod holds under the old name may be given to another"
-        )
-        yield on_hosts(site, change, field, Impact.UNKNOWN, (why, DEVICES))
+        words = TOLD.say("renamed", moved=", ".join(moved)), TOLD.say("devices")
+        yield on_hosts(site, change, field, Impact.UNKNOWN, words)
 
 
 def _names(config: Manifest | None) -> dict[str, str]:

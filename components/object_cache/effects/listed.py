@@ -14,10 +14,7 @@ from components.object_cache.effects.routing import addresses
 from components.object_cache.effects.section import hosts_of, pools_of
 from schemas.kubernetes.bodies import mapping
 
-MAGLEV = "Envoy 1.39, source/extensions/load_balancing_policies/maglev/maglev_lb.cc"
-HEALTH = "Envoy 1.39, docs/root/intro/arch_overview/upstream/service_discovery.rst"
-POOLS = "CAPM3 1.13.2, baremetal/metal3machine_manager.go (chooseHost)"
-ADDRESSES = "Metal3 IPAM 1.13.2, ipam/ippool_manager.go"
+MAGLEV, HEALTH, POOLS, ADDRESSES = Told(__file__).table("sources").values()
 _SAID = Told(__file__).table("words")
 NOT_YET, NO_KEY = _SAID["not_yet"], _SAID["no_key"]
 

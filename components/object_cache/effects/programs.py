@@ -17,13 +17,8 @@ from schemas.kubernetes.quantities import in_bytes, thousandths
 from schemas.model.object_cache import Cache
 from schemas.model.vocabulary import CacheDiscovery
 
-FOLDERS = "Kubernetes 1.34, pkg/volume/hostpath/host_path.go"
-STOPPING = "Kubernetes 1.34, pkg/kubelet/kuberuntime/kuberuntime_container.go"
-TOKENS = "Kubernetes 1.34, pkg/serviceaccount/jwt.go (audiences)"
-PREEMPTION = (
-    "Kubernetes 1.34, pkg/scheduler/framework/plugins/defaultpreemption/default_preemption.go"
-)
 TOLD = Told(__file__)
+SOURCES = TOLD.table("sources")
 
 
 def add_restart_notes(
@@ -57,11 +52,11 @@ def _notes(site: SiteChange, change: ObjectChange, field: Field) -> tuple[list[s
         return [], ""
     server = program == names.SERVER
     found = list((_server if server else _envoy)(site, change, field))
-    source = FOLDERS if server else STOPPING
+    source = SOURCES["folders" if server else "stopping"]
     if _takes_more(field):
-        return [*found, TOLD.say("makes_room")], f"{source}, {PREEMPTION}"
+        return [*found, TOLD.say("makes_room")], f"{source}, {SOURCES['preemption']}"
     if server and field is not None and names.AUDIENCE_VARIABLE in field.path:
-        source = f"{source}, {TOKENS}"
+        source = f"{source}, {SOURCES['tokens']}"
     return found, source
 
 

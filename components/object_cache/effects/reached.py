@@ -21,10 +21,6 @@ from schemas.kubernetes.bodies import mapping
 TOLD = Told(__file__)
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
-ADDRESSES = (
-    "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go (deleteBeforeReplace); Kubernetes "
-    "1.34, pkg/registry/core/service/ipallocator/ipallocator.go (ErrAllocated)"
-)
 TABLE = read_table(vars(resources) | globals())
 
 
@@ -84,7 +80,7 @@ def once_given(judge: Judge, site: SiteChange, change: ObjectChange, field: Fiel
         address = _fixed_address(change) if each.action is Action.REPLACED else ""
         if address:
             why = TOLD.say("address_twice", address=address)
-            each = each._replace(why=why, source=ADDRESSES, action=Action.REFUSED)
+            each = each._replace(why=why, source=TOLD.say("addresses"), action=Action.REFUSED)
         yield each
 
 

@@ -20,15 +20,8 @@ from components.source import site_of
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
-MESSAGES = (
-    "node-problem-detector 1.36.0, pkg/custompluginmonitor/custom_plugin_monitor.go, generateStatus"
-)
-EXPORTER = "node-problem-detector 1.36.0, pkg/exporters/k8sexporter/condition/manager.go"
-STATUS = (
-    "pfnet-research/node-operation-controller 0ac94deb, api/v1alpha1/noderemediation_types.go "
-    "(CompareNodeCondition)"
-)
 _SAID = Told(__file__).table("words")
+MESSAGES, EXPORTER, STATUS = Told(__file__).table("sources").values()
 
 
 def add_restart_notes(
