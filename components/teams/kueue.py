@@ -1,15 +1,7 @@
 """Limits by team and model where Kueue admits jobs.
 
-The cohort has what the site has, and each team's queue may borrow of it as much as the team is
-guaranteed. So no team goes beyond its guarantee, and even where more is guaranteed than there is,
-no job is admitted that would not fit; then lower PriorityClasses make way, of whichever team.
-
 With a topology the flavours of models name it. Then Kueue wants all resources of a pod from one
 flavour, so one group covers them all, and the flavour of any node, which has no devices, is first.
-
-Sources: Kueue 0.19.2, apis/kueue/v1beta2, pkg/cache/scheduler/resource_node.go (available),
-pkg/scheduler/preemption/classical, pkg/controller/constants (DefaultLocalQueueName),
-pkg/scheduler/flavorassigner/tas_flavorassigner.go (onlyFlavor).
 """
 
 from collections.abc import Iterator, Mapping

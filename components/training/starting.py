@@ -4,10 +4,6 @@
 - Volcano reads a PodGroup that the pods name; the queue is the team's.
 - Kueue reads a label on the job, and starts it by taking ``suspend`` off.
 - Without any of these pods start one by one.
-
-Sources: pfnet/scheduler-plugins f63b46e, plugins/gang/annotation.go; Volcano 1.15.1,
-pkg/controllers/podgroup/pg_controller_handler.go (a pod that names a group gets no other); Kueue
-0.19.2, pkg/controller/constants.
 """
 
 from components.making import gang
