@@ -13,12 +13,11 @@ from pathlib import Path
 from tools.toolchain.console import ToolchainError
 
 
-def cache_directory(environ: Mapping[str, str] | None = None) -> Path:
+def cache_directory(environ: Mapping[str, str] = os.environ) -> Path:
     """``$FORESITE_CACHE``, else ``foresite`` in ``$XDG_CACHE_HOME`` or in ``~/.cache``."""
-    env = os.environ if environ is None else environ
-    if own := env.get("FORESITE_CACHE"):
+    if own := environ.get("FORESITE_CACHE"):
         return Path(own).expanduser().absolute()
-    base = env.get("XDG_CACHE_HOME")
+    base = environ.get("XDG_CACHE_HOME")
     return (Path(base) if base else Path.home() / ".cache").absolute() / "foresite"
 
 

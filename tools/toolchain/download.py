@@ -29,10 +29,9 @@ class UnreachedError(UnavailableError):
     """The host, or the way to it, is at fault: its other files cannot be had either."""
 
 
-def is_offline(environ: Mapping[str, str] | None = None) -> bool:
+def is_offline(environ: Mapping[str, str] = os.environ) -> bool:
     """True if FORESITE_OFFLINE forbids downloads."""
-    env = os.environ if environ is None else environ
-    return env.get("FORESITE_OFFLINE", "") not in ("", "0")
+    return environ.get("FORESITE_OFFLINE", "") not in ("", "0")
 
 
 def host_of(url: str) -> str:

@@ -53,20 +53,19 @@ Tools: TypeAlias = dict[str, Tool]
 
 
 def find_installed(
-    part: Part, environ: Mapping[str, str] | None = None, beside: Path | None = None
+    part: Part, environ: Mapping[str, str] = os.environ, beside: Path | None = None
 ) -> Tool | None:
     """The first installed executable that fits ``part``, or None.
 
     Looked through are the folder of ``beside`` (the Pulumi CLI, for what is released with it),
     PATH, and KUBEBUILDER_ASSETS; for the provider, Pulumi's own plugin folders.
     """
-    env = os.environ if environ is None else environ
     if part.name == PLUGIN:
-        return _plugin(part, env)
-    for path in _candidates(part.name, env, beside):
-        if part.name == HOST and host_script(path, env) is None:
+        return _plugin(part, environ)
+    for path in _candidates(part.name, environ, beside):
+        if part.name == HOST and host_script(path, environ) is None:
             continue
-        version = probe(path, part.probe, env)
+        version = probe(path, part.probe, environ)
         if version and part.accepts(version):
             return Tool(part.name, version, path, Origin.INSTALLED)
     return None
@@ -184,7 +183,7 @@ def find(name: str) -> Tool:
     return tool
 
 
-def obtain(wanted: Given, environ: Mapping[str, str] | None = None) -> Tool | None:
+def obtain(wanted: Given, environ: Mapping[str, str] = os.environ) -> Tool | None:
     """``wanted`` as a tool that can be run, or None where this machine has none.
 
     Raises ToolchainError where a file of its name is another one than what is pinned.
@@ -215,10 +214,9 @@ def how_to_get(wanted: Given) -> str:
     )
 
 
-def _upstream(environ: Mapping[str, str] | None) -> Path:
+def _upstream(environ: Mapping[str, str]) -> Path:
     """$FORESITE_UPSTREAM, else the folder beside the checkout."""
-    env = os.environ if environ is None else environ
-    own = env.get("FORESITE_UPSTREAM")
+    own = environ.get("FORESITE_UPSTREAM")
     return Path(own) if own else TOOLS.parent.parent / "shared" / "upstream"
 
 
