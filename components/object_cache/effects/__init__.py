@@ -1,8 +1,8 @@
 """Effects of changes to the cache's objects on machines, and on the objects that it keeps.
 
-No host is drained for any of them. ``programs.py`` says what restarts mean, ``files.py`` and
-``buckets.py`` what the files of the programs mean, ``reached.py`` how pods come to the cache;
-``moved.py`` computes which keys another host is asked for.
+No host is drained for any of them. ``programs.py`` says what restarts mean, ``files.py`` what the
+files of the programs mean, ``consequences.py`` what users feel, ``reached.py`` how pods come to the
+cache; ``moved.py`` computes which keys another host is asked for.
 """
 
 from components.effects import kinds
