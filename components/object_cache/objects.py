@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 
 from components.making.daemons import namespace
-from components.making.manifest import Manifest, annotate, site_object
+from components.making.manifest import Manifest, annotate, filled, site_object
 from components.object_cache.bootstrap import bootstrap_config
 from components.object_cache.buckets import bucket_config
 from components.object_cache.envoy import envoys
-from components.object_cache.names import COMPONENT, ENVOY, NAME_LABEL, SERVER, of_program
+from components.object_cache.names import COMPONENT, ENVOY, SERVER, of_program
 from components.object_cache.server import rights, servers
 from components.object_cache.service import endpoint_config, servers_by_name, service
 from schemas.facts.site import Site
@@ -50,21 +50,9 @@ EVICTED_SHARE = 10
 
 
 def budget(site: Site, cache: Cache, program: str, pools: Sequence[Pool]) -> Manifest:
-    """How many pods of a program on every machine of some pools evictions must leave; spares have
-    no pods.
-
-    Drains leave pods of DaemonSets alone, and so do Cluster API's; this holds for all else that
-    evicts (a descheduler, a person). A whole number, as a share cannot be counted: DaemonSets have
-    no subresource scale, and the controller then allows no eviction at all, of a broken pod neither
-    (Kubernetes 1.34, pkg/controller/disruption/disruption.go: getExpectedScale, getScaleController,
-    failSafe). A DaemonSet's own update does not ask a budget.
-    """
+    """How many pods of a program on every machine of some pools evictions must leave."""
     pods = sum(site.replicas(pool) for pool in pools)
-    spec = {
-        "minAvailable": max(0, pods - max(1, pods // EVICTED_SHARE)),
-        "selector": {"matchLabels": {NAME_LABEL: program}},
-        # One that is not ready serves nobody.
-        "unhealthyPodEvictionPolicy": "AlwaysAllow",
-    }
+    least = max(0, pods - max(1, pods // EVICTED_SHARE))
+    (spec,) = filled(__file__, least=least, program=program)
     named = of_program(site, cache, program, program)
     return site_object(f"PodDisruptionBudget/{program}", "policy/v1", named, spec=spec)
