@@ -16,13 +16,7 @@ from schemas.model.monitoring import Monitoring, Receiver
 
 _SPEC, _RECEIVERS = documents(__file__)
 TOLD = Told(__file__)
-WORDS = {
-    "sourceMatch": "source_matchers",
-    "targetMatch": "target_matchers",
-    "urlSecret": "url_file",
-    "apiURL": "api_url_file",
-    "routingKey": "routing_key_file",
-}
+WORDS = TOLD.table("words_of_alertmanager")
 """What Alertmanager calls fields of an AlertmanagerConfig, where more than the spelling differs."""
 SITE_LABEL = "site"
 """Label of every alert of Foresite's; by it they are told from the site's own."""

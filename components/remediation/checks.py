@@ -36,10 +36,6 @@ assets/state-driver/0500_daemonset.yaml)."""
 SETTLED = "settled.sh"
 _SOURCED = re.compile(r'^\. "\$\{0%/\*\}/(\S+)"$', re.MULTILINE)
 """A line by which a script reads another of its folder."""
-GOOD_REASON = "AsExpected"
-"""Reason of a condition that is False, and, as node-problem-detector has it, of one that is
-Unknown."""
-MESSAGE_LENGTH = 80
 SECONDS = 30
 """Seconds that a check without a command of the site may take; its own limits are lower."""
 KILL_SECONDS = 5
@@ -145,10 +141,8 @@ def _monitor(check: Check, detector: Detector, tells_changes: bool) -> Json:
         __file__,
         interval=f"{detector.interval_seconds}s",
         timeout=f"{check.seconds + SLACK_SECONDS}s",
-        length=MESSAGE_LENGTH,
         tells_changes=tells_changes,
         condition=CONDITIONS[check.fault],
-        good=GOOD_REASON,
         path=f"{PROGRAMS}/{SETTLED}",
         args=[*_damping(check, detector), *check.arguments],
     )

@@ -17,8 +17,6 @@ from components.remediation.names import (
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
-RETRIES = 1_000_000
-"""Restarts of the Job's pod before the Job fails: a Job that fails gives a broken node back."""
 _FIELDS = {
     # The controller's own annotation (node-operation-controller, nodeoperation_controller.go).
     "NODE": "metadata.annotations['nodeops.k8s.preferred.jp/nodename']",
@@ -35,7 +33,6 @@ def job(site: Site, pool: Pool, ours: dict[str, str]) -> Json:
         __file__,
         namespace=settings_of(site).namespace,
         labels={**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours},
-        retries=RETRIES,
         tolerations=tolerations([site.control_plane]),
         # The group may read the Secret's file.
         pod_security={**POD_SECURITY, "fsGroup": POD_SECURITY["runAsGroup"]},

@@ -7,17 +7,14 @@ from components.effects import Effect, Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import former, not_known, rules
 from components.effects.table import read_table
 from components.making.manifest import Manifest
+from components.making.told import Told
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
 from components.remediation.effects.repairs import begin_repairs, first_repairs
 from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.faults import fault_of
 
-WEBHOOK = (
-    "medik8s/node-healthcheck-operator dd444329, internal/webhook/v1alpha1/"
-    "nodehealthcheck_webhook.go"
-)
-REFUSED = "while it repairs a node, its webhook refuses this, and `pulumi up` stops there"
+REFUSED, WEBHOOK = Told(__file__).table("refusal").values()
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
