@@ -9,11 +9,9 @@ import datetime
 import hashlib
 import json
 import re
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, makers
@@ -22,8 +20,9 @@ from policies.pods import CONTAINER_LISTS, items
 from policies.rule import Json, Violation, text
 from policies.rules.ownership import component_of
 from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.tables import read_table
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 DANGERS: Mapping[str, Mapping[str, Any]] = _TABLE["danger"]
 ADVICE, BROUGHT = (frozenset[str](_TABLE[name]) for name in ("advice", "brought"))
 """Rules that are told in one line, and rules that Foresite's own objects are not asked."""

@@ -1,9 +1,7 @@
 """Every rule of ours: the checks are here, one file a domain; rules.toml has the rest of a rule."""
 
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from types import FunctionType
 from typing import Any
 
@@ -26,8 +24,8 @@ from policies.rules import (
     sizes,
     workload_security,
 )
+from schemas.kubernetes.tables import read_table
 
-TEXTS = Path(__file__).parent.parent / "rules.toml"
 MODULES = (
     pod_rights, workload_security, manifests, images, resources, scheduling, disruptions,
     accelerators, network, ownership, access, brought, secrets, names, sizes,
@@ -74,7 +72,7 @@ def _of_pods(
 
 DOMAINS: dict[str, tuple[Rule, ...]] = {
     domain: tuple(_rule(name, said) for name, said in rules.items())
-    for domain, rules in tomllib.loads(TEXTS.read_text("utf-8")).items()
+    for domain, rules in read_table(__path__[0]).items()
 }
 """The rules of each domain, in the order in which they are judged and listed."""
 

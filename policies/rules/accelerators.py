@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from policies.messages import say
 from policies.nodes import selector
 from policies.pods import Container, Pod, items
 from policies.rule import Found, Json, text
@@ -50,14 +51,9 @@ def _whole(path: str, resources: Json) -> Iterator[Found]:
         limit, request = limits.get(name), requests.get(name, limits.get(name))
         # Pulumi makes whole numbers floats.
         number = int(limit) if isinstance(limit, float) and limit.is_integer() else limit
-        if str(limit) != str(request):
-            message = f"the limit of {name} is {limit}, and the request {request}"
-            fix = "write the same number as limit and as request, or the limit alone"
-            yield Found(f'{path}.limits["{name}"]', message, fix)
-        elif not _WHOLE.fullmatch(str(number)):
-            message = f"{limit} of {name} is no whole number"
-            fix = "write how many devices it needs, without a fraction"
-            yield Found(f'{path}.limits["{name}"]', message, fix)
+        row = "devices-unlike" if str(limit) != str(request) else "devices-by-half"
+        if str(limit) != str(request) or not _WHOLE.fullmatch(str(number)):
+            yield say(row, f'{path}.limits["{name}"]', name, limit, request)
 
 
 def _device_paths(pod: Pod) -> Iterator[Found]:
@@ -71,13 +67,10 @@ def _device_paths(pod: Pod) -> Iterator[Found]:
 def _reached_devices(mounted: str) -> tuple[str, ...]:
     """The paths of devices that a mounted path is within, or that are within it."""
     place = _steps(mounted)
-    found = []
-    for each in DEVICE_PATHS:
-        steps = _steps(each)
-        shared = min(len(steps), len(place))
-        if steps[:shared] == place[:shared]:
-            found.append(each)
-    return tuple(found)
+    every = ((each, _steps(each)) for each in DEVICE_PATHS)
+    return tuple(
+        each for each, steps in every if all(a == b for a, b in zip(steps, place, strict=False))
+    )
 
 
 def _steps(path: str) -> list[str]:
@@ -93,8 +86,7 @@ def _steps(path: str) -> list[str]:
 def _device_plugin_nodes(pod: Pod) -> Iterator[Found]:
     folders = (_steps(text(mapping(volume, "hostPath").get("path"))) for _, volume in pod.volumes)
     if _steps(PLUGINS) in folders and not _chooses(pod):
-        message = "this device plugin runs on every node, with or without such devices"
-        yield Found(f"{pod.path}.nodeSelector", message)
+        yield say("device-plugin-nodes", f"{pod.path}.nodeSelector")
 
 
 def _chooses(pod: Pod) -> bool:
@@ -120,5 +112,4 @@ def _devices_asked_for(_: Pod, each: Container) -> Iterator[Found]:
     for index, variable in items(each.body, "env"):
         value = text(variable.get("value"))
         if variable.get("name") == VISIBLE and value not in NO_DEVICES:
-            message = f"container {each.name} sees the GPUs {value} without asking for any"
-            yield Found(f"{each.path}.env[{index}].value", message)
+            yield say("devices-seen", f"{each.path}.env[{index}].value", each.name, value)

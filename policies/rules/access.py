@@ -1,19 +1,19 @@
 """The rights of roles: none that leads to every right of a cluster."""
 
-import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 
 from policies.embedded import bodies
+from policies.messages import say
 from policies.pods import items
 from policies.rule import Found, Json, Object, text, texts
 from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.tables import read_table
 
 ROLES = frozenset({"Role", "ClusterRole"})
 BINDINGS = frozenset({"RoleBinding", "ClusterRoleBinding"})
 SYSTEM = "system:"
 """Prefix of the roles of Kubernetes' own programs."""
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 BOOTSTRAPPING = "kubernetes.io/bootstrapping"
 """Label of all roles that Kubernetes makes itself."""
 ESCALATING = ("bind", "escalate", "impersonate")
@@ -43,32 +43,23 @@ def _roles_without_wildcards(each: Object) -> Iterator[Found]:
         for field in ("verbs", "resources", "apiGroups", "nonResourceURLs"):
             found = [value for value in texts(rule.get(field)) if "*" in value]
             if found:
-                named = f"{', '.join(found)} in {field}"
-                message = f"{named} also means what later versions and other people add"
-                yield Found(f"{place}.{field}", message, "name each that it needs")
+                yield say("wildcards", f"{place}.{field}", (*found,), field)
     for place, body in bodies(each, ROLES):
         for label in mapping(body, "metadata", "labels"):
             if label.startswith(AGGREGATED):
-                message = "its rules become part of a role that people already have"
-                yield Found(f'{place}metadata.labels["{label}"]', message, "bind the role itself")
+                yield say("role-is-aggregated", f'{place}metadata.labels["{label}"]')
         for index, selector in items(mapping(body, "aggregationRule"), "clusterRoleSelectors"):
             labels = mapping(selector, "matchLabels")
             if not labels or BOOTSTRAPPING in labels:
-                yield Found(
-                    f"{place}aggregationRule.clusterRoleSelectors[{index}]",
-                    "it aggregates the rules of roles that it does not name, cluster-admin "
-                    "included",
-                    "select by matchLabels a label that only the roles in question carry",
-                )
+                at = f"{place}aggregationRule.clusterRoleSelectors[{index}]"
+                yield say("role-aggregates", at)
 
 
 def _roles_without_escalation(each: Object) -> Iterator[Found]:
     for place, rule, _ in rules_of(each):
         found = [verb for verb in ESCALATING if verb in texts(rule.get("verbs"))]
         if found:
-            message = f"{', '.join(found)} can give itself the permissions of others"
-            fix = "leave it out, and grant the permissions themselves"
-            yield Found(f"{place}.verbs", message, fix)
+            yield say("escalating-verbs", f"{place}.verbs", (*found,))
         groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
         writes = WRITES if WRITING & set(texts(rule.get("verbs"))) else {}
         for (group, resource), message in (WAYS | writes).items():
@@ -76,8 +67,7 @@ def _roles_without_escalation(each: Object) -> Iterator[Found]:
             # evaluation_helpers.go).
             named = resources & {resource, f"*/{resource.partition('/')[2]}", "*"}
             if groups & {group, "*"} and named:
-                fix = f"leave {', '.join(sorted(named))} out"
-                yield Found(f"{place}.resources", message, fix)
+                yield say("leads-to-others", f"{place}.resources", message, named)
 
 
 def _secrets_of_one_namespace(each: Object) -> Iterator[Found]:
@@ -87,9 +77,7 @@ def _secrets_of_one_namespace(each: Object) -> Iterator[Found]:
         reads = READING & set(texts(rule.get("verbs")))
         named = texts(rule.get("resourceNames"))
         if kind == "ClusterRole" and core and asked and reads and not named:
-            message = f"it may {', '.join(sorted(reads))} every Secret of the cluster"
-            fix = "write a Role in the one namespace, with resourceNames"
-            yield Found(f"{place}.resources", message, fix)
+            yield say("reads-every-secret", f"{place}.resources", reads)
 
 
 def _no_cluster_admin(each: Object) -> Iterator[Found]:
@@ -98,13 +86,9 @@ def _no_cluster_admin(each: Object) -> Iterator[Found]:
         role = text(reference.get("name")) if isinstance(reference, dict) else ""
         own = role.startswith(SYSTEM) and role not in _TABLE["asking"]
         if own or role in _TABLE["all"]:
-            message = f"{role} may do everything, or what leads to it"
-            fix = "write a role with what it needs"
-            yield Found(f"{place}roleRef.name", message, fix)
+            yield say("cluster-admin", f"{place}roleRef.name", role)
         for index, subject in items(body, "subjects"):
             named = text(subject.get("name"))
             every = named in _TABLE["everybody"] or named.startswith("system:serviceaccounts:")
             if every and subject.get("kind") in ("Group", "User"):
-                message = f"{subject['name']} means everybody, or has all permissions for good"
-                fix = "name the ServiceAccounts or groups of people"
-                yield Found(f"{place}subjects[{index}].name", message, fix)
+                yield say("everybody", f"{place}subjects[{index}].name", subject["name"])

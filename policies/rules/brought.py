@@ -3,11 +3,10 @@
 A chart may need any of it, so each is a danger that somebody allows (policies/third_party.toml).
 """
 
-import tomllib
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 from policies.embedded import bodies
+from policies.messages import say
 from policies.pods import Pod, items
 from policies.rule import Found, Json, Object, text, texts
 from policies.rules.accelerators import is_extended
@@ -16,11 +15,12 @@ from policies.rules.network import POLICIES, WEBHOOKS
 from policies.rules.ownership import component_of
 from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import ENFORCE
+from schemas.kubernetes.tables import read_table
 
 TEAMS = "teams"
 """The component that makes the namespaces of teams, and their limits."""
 LIMITS = frozenset({"LimitRange", "NetworkPolicy", "ResourceQuota"})
-BETWEEN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+BETWEEN = read_table(__file__)
 """What stands between writers and the API server, by kind: the field, and what it does."""
 DELETING = frozenset({"delete", "deletecollection"})
 
@@ -28,8 +28,7 @@ DELETING = frozenset({"delete", "deletecollection"})
 def _privileged_namespace(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Namespace",)):
         if mapping(body, "metadata", "labels").get(ENFORCE) == "privileged":
-            path = f'{place}metadata.labels["{ENFORCE}"]'
-            yield Found(path, "whoever may make pods in it has the hosts that they run on")
+            yield say("privileged-namespace", f'{place}metadata.labels["{ENFORCE}"]')
 
 
 def _devices_held(pod: Pod) -> Iterator[Found]:
@@ -39,12 +38,10 @@ def _devices_held(pod: Pod) -> Iterator[Found]:
         resources = mapping(each.body, "resources")
         for name in dict.fromkeys((*mapping(resources, "requests"), *mapping(resources, "limits"))):
             if is_extended(text(name)):
-                message = f"container {each.name} keeps {name} from jobs as long as it runs"
-                yield Found(f"{each.path}.resources", message, value=name)
+                yield say("devices-held", f"{each.path}.resources", each.name, name, value=name)
     for index, claim in items(pod.spec, "resourceClaims"):
         named = text(claim.get("resourceClaimTemplateName") or claim.get("resourceClaimName"))
-        message = f"the pod keeps the devices of claim {named} from jobs as long as it runs"
-        yield Found(f"{pod.path}.resourceClaims[{index}]", message, value=named)
+        yield say("claim-held", f"{pod.path}.resourceClaims[{index}]", named, value=named)
 
 
 def _writes_everywhere(each: Object) -> Iterator[Found]:
@@ -53,8 +50,7 @@ def _writes_everywhere(each: Object) -> Iterator[Found]:
         named = {name for group, name in EVERYWHERE if {group, "*"} & groups} & resources
         may = (WRITING | DELETING) & {*texts(rule.get("verbs"))}
         if kind == "ClusterRole" and named and may and not texts(rule.get("resourceNames")):
-            message = f"it may {', '.join(sorted(may))} all {', '.join(sorted(named))}"
-            yield Found(f"{place}.resources", message)
+            yield say("writes-everywhere", f"{place}.resources", may, named)
 
 
 def _roles_of_others(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -71,8 +67,7 @@ def _roles_of_others(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]
             found = makers.get((each.cluster, kind, space, name), set())
             if found and component_of(each) not in found:
                 whose = " and ".join(sorted(found))
-                message = f"it gives away the rights of {kind} {name}, which {whose} has made"
-                yield each, Found(f"{place}roleRef.name", message)
+                yield each, say("roles-of-others", f"{place}roleRef.name", kind, name, whose)
 
 
 def _named(body: Json) -> tuple[str, str]:
@@ -102,8 +97,7 @@ def _of_kubernetes(body: Json, field: str) -> bool:
 def _priority_of_others(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("PriorityClass",)):
         if body.get("globalDefault") is True:
-            message = "every pod that names no PriorityClass gets this one, also jobs of teams"
-            yield Found(f"{place}globalDefault", message)
+            yield say("priority-default", f"{place}globalDefault")
         value = body.get("value")
         if isinstance(value, int | float) and value > 0:
             yield Found(f"{place}value", "its pods may evict those of lower priority")
@@ -117,5 +111,4 @@ def _limits_of_teams(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]
     }
     for each in objects:
         if each.kind in LIMITS and (each.cluster, each.namespace) in spaces:
-            message = f"the limits of {each.namespace} are what the site file says of its team"
-            yield each, Found("spec", message)
+            yield each, say("limits-of-teams", "spec", each.namespace)

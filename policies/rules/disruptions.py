@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from policies.embedded import bodies
+from policies.messages import say
 from policies.nodes import Nodes, count_nodes, nodes, places
 from policies.pods import Pod, pods
 from policies.rule import Found, Json, Object, text
@@ -101,21 +102,13 @@ def _rollout_moves(each: Object) -> Iterator[Found]:
         limits = rolled.limits(body["kind"])
         # Objects do not tell how many hosts are free: a surge is taken to have them.
         if waves(100, *limits, spares=limits.surge).stuck:
-            yield Found(
-                f"{place}{rolled.path}.rollingUpdate",
-                "maxUnavailable and maxSurge are both 0, so no replica may be removed or added",
-                "write maxUnavailable: 1, or maxSurge: 1 where there is a spare host",
-            )
+            yield say("cannot-be-rolled", f"{place}{rolled.path}.rollingUpdate")
     for place, body in bodies(each, ("KubeadmControlPlane",)):
         rolled, replicas = _rollout_strategy(body), whole(mapping(body, "spec").get("replicas"))
         surge = rolled.limits(body["kind"]).surge
         if not surge and failure_tolerance(replicas or 1) < 1:
-            yield Found(
-                f"{place}{rolled.path}.rollingUpdate.maxSurge",
-                f"a control plane of {replicas or 1} cannot lose one first: etcd would lose its "
-                "majority, and Cluster API refuses it",
-                "write maxSurge: 1 with a spare host, or three replicas",
-            )
+            at = f"{place}{rolled.path}.rollingUpdate.maxSurge"
+            yield say("control-plane-of-few", at, replicas or 1)
 
 
 def _eviction_possible(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -182,13 +175,9 @@ def _health_check_bounded(objects: Sequence[Object]) -> Iterator[tuple[Object, F
             continue
         path, value = _most_unhealthy(each)
         of = count_nodes(mapping(each.body, "spec", "selector", "matchLabels"), groups)
-        if value is None:
-            message = "it sets no limit, so it remediates all of its machines at once"
-        elif of != 1 and _all(value, of):
-            message = f"{value} is all of its machines"
-        else:
-            continue
-        yield each, Found(path, message)
+        if value is None or (of != 1 and _all(value, of)):
+            row = "repairs-unbounded" if value is None else "repairs-all"
+            yield each, say(row, path, value)
 
 
 def _most_unhealthy(each: Object) -> tuple[str, Any]:
@@ -196,12 +185,9 @@ def _most_unhealthy(each: Object) -> tuple[str, Any]:
     spec = mapping(each.body, "spec")
     if each.kind == "NodeHealthCheck":
         healthy = percent(spec.get("minHealthy", "51%"))  # its default, node-healthcheck-operator
-        bounded = "maxUnhealthy" in spec or healthy is None
-        return (
-            ("spec.maxUnhealthy", spec.get("maxUnhealthy"))
-            if bounded
-            else ("spec.minHealthy", f"{100 - healthy}%" if healthy is not None else None)
-        )
+        if "maxUnhealthy" in spec or healthy is None:
+            return "spec.maxUnhealthy", spec.get("maxUnhealthy")
+        return "spec.minHealthy", f"{100 - healthy}%"
     trigger = mapping(spec, "remediation", "triggerIf")
     between = trigger.get("unhealthyInRange", spec.get("unhealthyRange"))
     if between is not None:

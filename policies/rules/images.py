@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from policies.embedded import Path, embedded_objects, format_path
 from policies.memo import may_have, memoize
+from policies.messages import say
 from policies.rule import Found, Json, Object
 
 DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
@@ -83,11 +84,7 @@ def _whole(value: Json, image: str) -> str:
 def _image_digest(each: Object) -> Iterator[Found]:
     for image in images(each):
         if not DIGEST.search(image.reference):
-            yield Found(
-                image.path,
-                f"{image.reference} has no digest: it is whatever its registry serves for this "
-                "name today",
-            )
+            yield say("image-digest", image.path, image.reference)
 
 
 def _image_version(each: Object) -> Iterator[Found]:
@@ -100,10 +97,7 @@ def _image_version(each: Object) -> Iterator[Found]:
 def _image_registry(each: Object) -> Iterator[Found]:
     for image in images(each):
         if not image.registry:
-            yield Found(
-                image.path,
-                f"{image.reference} names no registry: each host's container runtime chooses one",
-            )
+            yield say("image-registry", image.path, image.reference)
 
 
 def _os_image_checksum(each: Object) -> Iterator[Found]:

@@ -4,22 +4,22 @@ Source: Kubernetes 1.34, pkg/apis/*/validation and k8s.io/apimachinery, pkg/util
 """
 
 import re
-import tomllib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from pathlib import Path
 
 from policies.memo import length, size
+from policies.messages import say
 from policies.pods import pods
 from policies.rule import Found, Json, Object
 from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.tables import read_table
 
 LABEL_CHARACTERS = 63
 SUBDOMAIN_CHARACTERS = 253
 ANNOTATION_BYTES = 256 * 1024
 """Keys and values of all annotations of an object (TotalAnnotationSizeLimitB)."""
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 _PREFIX = re.compile(_TABLE["forms"]["subdomain"]["pattern"])
 
 
@@ -88,25 +88,20 @@ def _annotations_bounded(each: Object) -> Iterator[Found]:
     annotations = mapping(each.metadata, "annotations")
     found = sum(length(str(text)) for pair in annotations.items() for text in pair)
     if found > ANNOTATION_BYTES:
-        message = f"they are {found} bytes, and may be {ANNOTATION_BYTES}"
-        yield Found("metadata.annotations", message)
+        yield say("annotations-bounded", "metadata.annotations", found, ANNOTATION_BYTES)
 
 
 def _names_not_reserved(each: Object) -> Iterator[Found]:
     start = SYSTEM.get(each.kind)
     if start and each.name.startswith(start):
-        message = f"names that start with {start} are Kubernetes' own"
-        fix = "start it with another word"
-        yield Found("metadata.name", message, fix)
+        yield say("name-of-kubernetes", "metadata.name", start)
     if each.title in OWN or each.name.startswith("kubeadm:"):
-        message = f"Kubernetes has a {each.kind} of this name, with other content"
-        yield Found("metadata.name", message, "take another name")
+        yield say("name-of-bootstrap", "metadata.name", each.kind)
     spaced = each.kind == "Namespace"
     namespace = each.name if spaced else each.namespace
     if namespace == DEFAULT or namespace.startswith(RESERVED):
-        message = f"the namespace {namespace} is not the site's own"
-        fix = "take a namespace of the site"
-        yield Found("metadata.name" if spaced else "metadata.namespace", message, fix)
+        where = "metadata.name" if spaced else "metadata.namespace"
+        yield say("namespace-not-own", where, namespace)
 
 
 def _identity_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -117,5 +112,4 @@ def _identity_once(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
         seen.setdefault(identity, []).append(each)
     for same in seen.values():
         for each in same if same[1:] else ():
-            message = f"{len(same)} objects are {each.title} on the cluster {each.cluster}"
-            yield each, Found("metadata.name", message)
+            yield each, say("identity-once", "metadata.name", len(same), each.title, each.cluster)

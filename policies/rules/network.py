@@ -5,6 +5,7 @@ from itertools import combinations
 from typing import NamedTuple
 
 from policies.embedded import bodies
+from policies.messages import say
 from policies.nodes import GIVEN, cluster_of, selector
 from policies.pods import Pod, items, pods
 from policies.rule import Found, Json, Object, text, texts
@@ -35,17 +36,11 @@ def _reached_from_outside(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, ("Service",)):
         spec = mapping(body, "spec")
         if spec.get("type") in OUTSIDE:
-            message = f"a {spec['type']} is reached from outside the cluster"
-            fix = "write ClusterIP, or except the Service with its reason"
-            yield Found(f"{place}spec.type", message, fix)
+            yield say("reached-from-outside", f"{place}spec.type", spec["type"])
         if spec.get("externalIPs"):
-            message = "each node takes the traffic to these addresses, whoever owns them"
-            fix = "leave externalIPs out"
-            yield Found(f"{place}spec.externalIPs", message, fix)
+            yield say("external-addresses", f"{place}spec.externalIPs")
     for place, _ in bodies(each, DOORS):
-        message = "it exposes programs of the cluster to the outside"
-        fix = "leave it out, or except it with its reason"
-        yield Found(place.removesuffix("."), message, fix)
+        yield say("open-to-outside", place.removesuffix("."))
 
 
 def _webhook_blocks(each: Object) -> Iterator[Found]:
@@ -55,15 +50,11 @@ def _webhook_blocks(each: Object) -> Iterator[Found]:
                 name for _, rule in items(hook, "rules") for name in texts(rule.get("resources"))
             }
             # An empty selector chooses everything.
-            narrowed = any(
-                mapping(hook, field) for field in ("namespaceSelector", "objectSelector")
-            ) or items(hook, "matchConditions")
+            selectors = (mapping(hook, field) for field in ("namespaceSelector", "objectSelector"))
+            narrowed = any(selectors) or items(hook, "matchConditions")
             if hook.get("failurePolicy") != "Ignore" and resources & NEEDED and not narrowed:
-                yield Found(
-                    f"{place}webhooks[{index}].failurePolicy",
-                    f"while its server is down, nobody in the whole cluster can write "
-                    f"{', '.join(sorted(resources & NEEDED))}",
-                )
+                at = f"{place}webhooks[{index}].failurePolicy"
+                yield say("webhook-blocks", at, resources & NEEDED)
 
 
 def _webhook_patience(each: Object) -> Iterator[Found]:
@@ -71,15 +62,13 @@ def _webhook_patience(each: Object) -> Iterator[Found]:
         for index, hook in items(body, "webhooks"):
             seconds = whole(hook.get("timeoutSeconds"))
             if seconds is not None and seconds > PATIENCE_SECONDS:
-                message = f"each request waits up to {seconds} s for it"
-                yield Found(f"{place}webhooks[{index}].timeoutSeconds", message)
+                yield say("webhook-patience", f"{place}webhooks[{index}].timeoutSeconds", seconds)
 
 
 def _admission_fails_closed(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, POLICIES):
         if mapping(body, "spec").get("failurePolicy") == "Ignore":
-            message = "objects for which its expressions fail are admitted"
-            yield Found(f"{place}spec.failurePolicy", message)
+            yield say("admission-fails-closed", f"{place}spec.failurePolicy")
 
 
 def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -106,8 +95,7 @@ def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]
                 for wanted in chosen.get((each.cluster, each.namespace), ())
             )
             if ports and not guarded:
-                message = f"any pod of the cluster may call its ports {', '.join(ports)}"
-                yield each, Found(pod.path, message)
+                yield each, say("network-policy", pod.path, (*ports,))
 
 
 class Listener(NamedTuple):

@@ -1,12 +1,12 @@
 """Whose an object is, and who else may change or delete it."""
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
+from policies.messages import say
 from policies.rule import Found, Object, text
 from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.tables import read_table
 
 MANAGED_BY = "app.kubernetes.io/managed-by"
 SITE = "foresite.dev/site"
@@ -18,7 +18,7 @@ FLUX_PRUNE = "kustomize.toolkit.fluxcd.io/prune"
 GUARDS = ("Prune=false", "Delete=false")
 
 CLUSTER = "cluster.x-k8s.io/Cluster"
-_KINDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_KINDS = read_table(__file__)
 PROTECTED, IN_NAMESPACES = (
     frozenset(f"{group}/{kind}" for group, kinds in _KINDS[table].items() for kind in kinds)
     for table in ("protected", "namespaced")
@@ -56,9 +56,7 @@ def _one_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     site = min(counts, key=lambda name: (-counts[name], name))
     for each, name in named:
         if name not in ("", site):
-            message = f"it says site {name} among objects of {site}"
-            fix = f"write {site}"
-            yield each, Found(f'metadata.labels["{SITE}"]', message, fix)
+            yield each, say("other-site", f'metadata.labels["{SITE}"]', name, site)
 
 
 def _namespace_named(each: Object) -> Iterator[Found]:
@@ -78,13 +76,10 @@ def _protected_from_pruning(objects: Sequence[Object]) -> Iterator[tuple[Object,
         annotations = mapping(each.metadata, "annotations")
         given = {option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(",")}
         if not given.issuperset(GUARDS):
-            message = "Argo CD deletes it once it has left Git"
-            fix = f"write {','.join(GUARDS)}"
-            yield each, Found(f'metadata.annotations["{ARGO_OPTIONS}"]', message, fix)
+            at, guards = f'metadata.annotations["{ARGO_OPTIONS}"]', ",".join(GUARDS)
+            yield each, say("argo-prunes", at, guards)
         if annotations.get(FLUX_PRUNE) != "disabled":
-            message = "Flux deletes it once it has left Git"
-            fix = "write disabled"
-            yield each, Found(f'metadata.annotations["{FLUX_PRUNE}"]', message, fix)
+            yield each, say("flux-prunes", f'metadata.annotations["{FLUX_PRUNE}"]')
 
 
 def _no_forced_ownership(each: Object) -> Iterator[Found]:
@@ -93,7 +88,4 @@ def _no_forced_ownership(each: Object) -> Iterator[Found]:
     options = (option.strip() for option in text(annotations.get(ARGO_OPTIONS)).split(","))
     wrong += [(ARGO_OPTIONS, option) for option in options if option in FORCED_OPTIONS]
     for name, value in wrong:
-        yield Found(
-            f'metadata.annotations["{name}"]',
-            f"{value} overwrites what others own of the object, or deletes it to create it again",
-        )
+        yield say("forced-ownership", f'metadata.annotations["{name}"]', value)

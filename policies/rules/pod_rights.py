@@ -9,6 +9,7 @@ Source of the checks: k8s.io/pod-security-admission v0.34.3, policy/check_*.go.
 from collections.abc import Iterator
 
 from policies.embedded import bodies
+from policies.messages import say
 from policies.pods import Container, Pod, PodCheck, items, of_settings, pods
 from policies.rule import Found, Object, text
 from schemas.kubernetes.bodies import mapping
@@ -29,8 +30,8 @@ from schemas.kubernetes.pod_security import (
 def _capabilities_dropped(_: Pod, each: Container) -> Iterator[Found]:
     dropped = mapping(each.security, "capabilities").get("drop")
     if not (isinstance(dropped, list) and "ALL" in dropped):
-        message = f"container {each.name} keeps capabilities that the runtime gives to all"
-        yield Found(f"{each.path}.securityContext.capabilities.drop", message)
+        path = f"{each.path}.securityContext.capabilities.drop"
+        yield say("capabilities-dropped", path, each.name)
 
 
 def _capabilities_added(_: Pod, each: Container) -> Iterator[Found]:
@@ -38,8 +39,7 @@ def _capabilities_added(_: Pod, each: Container) -> Iterator[Found]:
     for index, name in enumerate(added if isinstance(added, list) else []):
         if name not in RESTRICTED_CAPABILITIES:
             path = f"{each.path}.securityContext.capabilities.add[{index}]"
-            message = f"container {each.name} has the capability {name}"
-            yield Found(path, message, value=str(name))
+            yield say("capabilities-added", path, each.name, name, value=str(name))
 
 
 def _run_as_non_root(pod: Pod) -> Iterator[Found]:
@@ -67,14 +67,12 @@ def _seccomp_profile(pod: Pod) -> Iterator[Found]:
 
 
 def _selinux_options(pod: Pod) -> Iterator[Found]:
-    for path, who, context in pod.contexts:
+    for where, who, context in pod.contexts:
         for field, value in mapping(context, "seLinuxOptions").items():
-            if value and (
-                field in ("user", "role") or (field == "type" and value not in SELINUX_TYPES)
-            ):
-                message = f"{who} has the SELinux {field} {value}"
-                fix = f"leave it out, or take a type of {', '.join(SELINUX_TYPES)}"
-                yield Found(f"{path}.seLinuxOptions.{field}", message, fix)
+            typed = field == "type" and value not in SELINUX_TYPES
+            if value and (typed or field in ("user", "role")):
+                path = f"{where}.seLinuxOptions.{field}"
+                yield say("selinux-options", path, who, field, value, SELINUX_TYPES)
 
 
 def _apparmor_profile(pod: Pod) -> Iterator[Found]:
@@ -124,16 +122,14 @@ def _volume_types(pod: Pod) -> Iterator[Found]:
     for path, volume in pod.volumes:
         kinds = [key for key in volume if key != "name"]
         if kinds and not any(kind in (*VOLUMES, "hostPath") for kind in kinds):
-            message = f"volume {volume.get('name')} is of the kind {kinds[0]}"
-            fix = f"take one of {', '.join(VOLUMES)}"
-            yield Found(f"{path}.{kinds[0]}", message, fix)
+            yield say("volume-types", f"{path}.{kinds[0]}", volume.get("name"), kinds[0], VOLUMES)
 
 
 def _host_ports(_: Pod, each: Container) -> Iterator[Found]:
     for index, port in items(each.body, "ports"):
         if port.get("hostPort"):
-            message = f"container {each.name} takes port {port['hostPort']} of its host"
-            yield Found(f"{each.path}.ports[{index}].hostPort", message)
+            path = f"{each.path}.ports[{index}].hostPort"
+            yield say("host-ports", path, each.name, port["hostPort"])
 
 
 def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
@@ -143,22 +139,20 @@ def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
         for kind in ("httpGet", "tcpSocket"):
             host = mapping(handler, kind).get("host")
             if host:
-                message = f"the kubelet is made to call {host} for container {each.name}"
-                yield Found(f"{each.path}.{name}.{kind}.host", message)
+                yield say("probe-host", f"{each.path}.{name}.{kind}.host", host, each.name)
 
 
 def _sysctls(pod: Pod) -> Iterator[Found]:
     for index, each in items(pod.security, "sysctls"):
         if text(each.get("name")) not in SYSCTLS:
-            message = f"the pod sets {each.get('name')}, which is its host's as well"
-            yield Found(f"{pod.path}.securityContext.sysctls[{index}]", message)
+            path = f"{pod.path}.securityContext.sysctls[{index}]"
+            yield say("sysctls", path, each.get("name"))
 
 
 def _windows_host_process(pod: Pod) -> Iterator[Found]:
     for path, who, context in pod.contexts:
         if mapping(context, "windowsOptions").get("hostProcess") is True:
-            where = f"{path}.windowsOptions.hostProcess"
-            yield Found(where, f"{who} is a process of its host")
+            yield say("host-process", f"{path}.windowsOptions.hostProcess", who)
 
 
 _host_network = _host("hostNetwork", "is in the network of its host")

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from policies.messages import say
 from policies.pods import Container, Pod, items
 from policies.rule import Found, Json
 from schemas.kubernetes.bodies import mapping
@@ -26,16 +27,15 @@ def _resource_requests(pod: Pod, each: Container) -> Iterator[Found]:
         name for name in ("cpu", "memory") if resource_amount(each, "requests", name) is None
     ]
     if missing:
-        message = f"container {each.name} requests no {' and no '.join(missing)}"
-        yield Found(f"{each.path}.resources.requests", message)
+        lacking = " and no ".join(missing)
+        yield say("resource-requests", f"{each.path}.resources.requests", each.name, lacking)
 
 
 def _memory_limit(pod: Pod, each: Container) -> Iterator[Found]:
     if pod.partial or each.list == "ephemeralContainers":
         return
     if resource_amount(each, "limits", "memory") is None:
-        message = f"container {each.name} may take all memory of its host"
-        yield Found(f"{each.path}.resources.limits.memory", message)
+        yield say("memory-limit", f"{each.path}.resources.limits.memory", each.name)
 
 
 def _scratch_space(pod: Pod) -> Iterator[Found]:
@@ -45,11 +45,8 @@ def _scratch_space(pod: Pod) -> Iterator[Found]:
         if on_disk and "sizeLimit" not in mapping(volume, "emptyDir"):
             free = [each for each in pod.containers if _writes_freely(each, volume)]
             if free:
-                yield Found(
-                    f"{path}.emptyDir.sizeLimit",
-                    f"container {free[0].name} may fill its host's disk by way of volume "
-                    f"{volume.get('name')}",
-                )
+                name = volume.get("name")
+                yield say("scratch-space", f"{path}.emptyDir.sizeLimit", free[0].name, name)
 
 
 def _writes_freely(each: Container, volume: Json) -> bool:
@@ -62,8 +59,7 @@ def _writes_freely(each: Container, volume: Json) -> bool:
 
 def _priority_class(pod: Pod) -> Iterator[Found]:
     if not pod.ends and not pod.static and not pod.spec.get("priorityClassName"):
-        message = "the pod has no PriorityClass, so any job can preempt it"
-        yield Found(f"{pod.path}.priorityClassName", message)
+        yield say("priority-class", f"{pod.path}.priorityClassName")
 
 
 def _probes(pod: Pod) -> Iterator[Found]:
@@ -71,5 +67,4 @@ def _probes(pod: Pod) -> Iterator[Found]:
         return
     for each in pod.lasting:
         if not any(each.body.get(f"{kind}Probe") for kind in ("liveness", "readiness", "startup")):
-            message = f"container {each.name} counts as working while its process exists"
-            yield Found(each.path, message)
+            yield say("probes", each.path, each.name)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from policies.embedded import bodies, embedded_objects
+from policies.messages import say
 from policies.nodes import cluster_of, nodes, selector
 from policies.pods import items, pods
 from policies.rule import Found, Object, text
@@ -33,10 +34,7 @@ def _system_priority(each: Object) -> Iterator[Found]:
         namespace = each.namespace if pod.maker is each.body else own
         # A node's or a job's template says its namespace beside its pods' (NodeOperationTemplate).
         if name.startswith(SYSTEM) and namespace not in SYSTEM_NAMESPACES:
-            yield Found(
-                f"{pod.path}.priorityClassName",
-                f"{name} is higher than every PriorityClass of the site, and preempts their pods",
-            )
+            yield say("system-priority", f"{pod.path}.priorityClassName", name)
 
 
 def _replicas_apart(each: Object) -> Iterator[Found]:
@@ -47,8 +45,7 @@ def _replicas_apart(each: Object) -> Iterator[Found]:
             pod, "topologySpreadConstraints"
         )
         if isinstance(replicas, int | float) and replicas > 1 and not apart:
-            message = f"its {replicas} replicas may all land on one host, and go with it"
-            yield Found(f"{place}spec.template.spec", message)
+            yield say("replicas-apart", f"{place}spec.template.spec", replicas)
 
 
 def _scheduler_exists(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -59,9 +56,7 @@ def _scheduler_exists(objects: Sequence[Object]) -> Iterator[tuple[Object, Found
         for pod in pods(each):
             name = text(pod.spec.get("schedulerName")) or DEFAULT_SCHEDULER
             if name not in known:
-                message = f"no scheduler of this site is called {name}"
-                fix = f"write one of {', '.join(sorted(known))}"
-                yield each, Found(f"{pod.path}.schedulerName", message, fix)
+                yield each, say("no-such-scheduler", f"{pod.path}.schedulerName", name, known)
 
 
 def _schedulers(objects: Iterable[Object]) -> set[str] | None:
@@ -94,9 +89,8 @@ def _nodes_exist(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
             for key, values in there.items():
                 asked = text(selector(pod).get(key))
                 if asked and asked not in values:
-                    message = f"no machine of this site is labelled {key}: {asked}"
-                    fix = f"write one of {', '.join(sorted(values - {''})) or 'none'}"
-                    yield each, Found(f'{pod.path}.nodeSelector["{key}"]', message, fix)
+                    at, others = f'{pod.path}.nodeSelector["{key}"]', values - {""} or {"none"}
+                    yield each, say("no-such-node", at, key, asked, others)
 
 
 def _one_default_priority(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
@@ -108,7 +102,6 @@ def _one_default_priority(objects: Sequence[Object]) -> Iterator[tuple[Object, F
             and each.cluster == cluster
             and each.body.get("globalDefault") is True
         ]
-        names = ", ".join(sorted(each.name for each in named))
+        names = sorted(each.name for each in named)
         for each in named if named[1:] else ():
-            message = f"{names} are all the priority of pods that name none"
-            yield each, Found("globalDefault", message)
+            yield each, say("default-priorities", "globalDefault", (*names,))

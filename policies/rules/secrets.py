@@ -7,15 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from policies.embedded import Path, bodies, format_path
+from policies.messages import say
 from policies.pods import Container, Pod, items
 from policies.rule import Found, Json, Object, text
 from schemas.kubernetes.outline import outline
 from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
-
-ANEW = (
-    "take it out of Git and make a new one, as this one counts as known; keep that in a store, and "
-    "refer to it by a Secret"
-)
 
 
 def _secret_object(each: Object) -> Iterator[Found]:
@@ -85,26 +81,25 @@ def _literals(value: Any, path: Path) -> Iterator[tuple[str, Found]]:
         for key, item in value.items():
             name, place = text(key), (*path, str(key))
             if isinstance(item, str) and is_secret(name, item) and not credential(item):
-                yield name, Found(format_path(place), f"{name} is written out here", ANEW)
+                yield name, Found(format_path(place), f"{name} is written out here")
             yield from _literals(item, place)
     elif isinstance(value, list):
         for index, flag in in_arguments(value):
             if not credential(value[index]):
-                yield flag, Found(format_path((*path, index)), f"{flag} is written out here", ANEW)
+                yield flag, Found(format_path((*path, index)), f"{flag} is written out here")
         for index, item in enumerate(value):
             yield from _literals(item, (*path, index))
     elif isinstance(value, str):
         what = credential(value)
         if what:
-            yield "", Found(format_path(path), f"this text has {what} in it", ANEW)
+            yield "", Found(format_path(path), f"this text has {what} in it")
 
 
 def _secret_environment(_: Pod, each: Container) -> Iterator[Found]:
     for index, variable in items(each.body, "env"):
         name, value = str(variable.get("name")), variable.get("value")
         if isinstance(value, str) and is_secret(name, value):
-            message = f"container {each.name} gets {name} written out"
-            yield Found(f"{each.path}.env[{index}].value", message)
+            yield say("secret-environment", f"{each.path}.env[{index}].value", each.name, name)
 
 
 NARROW = {"secret-literal": _suspects}

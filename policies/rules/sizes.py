@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from policies.embedded import bodies
 from policies.memo import length, size
+from policies.messages import say
 from policies.pods import Pod, items
 from policies.rule import Found, Object, text
 from schemas.kubernetes.bodies import mapping
@@ -62,11 +63,7 @@ def _applied_size(each: Object) -> Iterator[Found]:
     options = text(mapping(each.metadata, "annotations").get(SYNC_OPTIONS))
     found = size(each.body)
     if found > APPLIED_BYTES and APPLIED_ELSEWHERE not in options:
-        yield Found(
-            "metadata.annotations",
-            f"it is {found} bytes, and kubectl apply and Argo CD keep a copy in an annotation of "
-            f"at most {APPLIED_BYTES}",
-        )
+        yield say("applied-size", "metadata.annotations", found, APPLIED_BYTES)
 
 
 def _boot_size(each: Object) -> Iterator[Found]:
@@ -75,26 +72,18 @@ def _boot_size(each: Object) -> Iterator[Found]:
             files = [text(file.get("content")) for _, file in items(mapping(body, *steps), "files")]
             found = sum(length(content) for content in files)
             if found > BOOT_BYTES:
-                message = f"its files are {found} bytes, and may be {BOOT_BYTES}"
-                yield Found(f"{place}{'.'.join(steps)}.files", message)
+                yield say("boot-size", f"{place}{'.'.join(steps)}.files", found, BOOT_BYTES)
 
 
 def _containers_per_pod(pod: Pod) -> Iterator[Found]:
     found = len(pod.containers)
     if found > MANY_CONTAINERS:
-        message = f"a pod of {found} containers is started, moved and counted as one"
-        yield Found(f"{pod.path}.containers", message)
+        yield say("containers-per-pod", f"{pod.path}.containers", found)
 
 
 def _objects_per_site(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     hosts = sum(each.kind == "BareMetalHost" for each in objects)
     most = OBJECTS + PER_HOST * hosts
     if len(objects) > most:
-        yield (
-            min(objects, key=lambda each: (each.kind != "Cluster", each.cluster, each.title)),
-            Found(
-                "",
-                f"the site has {len(objects)} objects, and of {hosts} hosts at most {most} are "
-                "expected",
-            ),
-        )
+        first = min(objects, key=lambda each: (each.kind != "Cluster", each.cluster, each.title))
+        yield first, say("objects-per-site", "", len(objects), hosts, most)

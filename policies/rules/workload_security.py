@@ -5,6 +5,7 @@ token by which a pod asks the API server, and a container's own files.
 from collections.abc import Iterator, Sequence
 
 from policies.embedded import bodies
+from policies.messages import say
 from policies.nodes import cluster_of
 from policies.pods import Pod, items, of_settings, pods
 from policies.rule import Found, Object
@@ -23,13 +24,8 @@ def _service_account_token(objects: Sequence[Object]) -> Iterator[tuple[Object, 
             without = pod.static or pod.partial
             mounts = pod.spec.get("automountServiceAccountToken") is not False
             if mounts and not without and _account(each, pod) not in used:
-                yield (
-                    each,
-                    Found(
-                        f"{pod.path}.automountServiceAccountToken",
-                        "every container has a token of the API server that no program of it needs",
-                    ),
-                )
+                where = f"{pod.path}.automountServiceAccountToken"
+                yield each, say("service-account-token", where)
 
 
 def _account(each: Object, pod: Pod) -> Account:
