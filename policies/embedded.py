@@ -77,11 +77,8 @@ def strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
 def embedded_objects(body: Json) -> tuple[tuple[str, Json], ...]:
     """The objects that are written in texts of an object, each with its place:
     ``data["manifests.yaml"]:DaemonSet kube-flannel/flannel``."""
-    return tuple(
-        (f"{format_path(path)}:{Object('', found).title}", found)
-        for path, text in _manifests(body)
-        for found in read(text).objects
-    )
+    found = ((path, each) for path, text in _manifests(body) for each in read(text).objects)
+    return tuple((f"{format_path(path)}:{Object('', each).title}", each) for path, each in found)
 
 
 def unreadable(body: Json) -> Iterator[tuple[str, str]]:
@@ -94,11 +91,8 @@ def unreadable(body: Json) -> Iterator[tuple[str, str]]:
 def makers(body: Json, path: str) -> tuple[str, ...]:
     """The titles of objects written in an object that a place is in, as ``DaemonSet a/b``; none of
     a place of its own. More than one where a name with dots lets the place be read in two ways."""
-    return tuple(
-        Object("", found).title
-        for place, found in embedded_objects(body)
-        if f"{path}.".startswith(f"{place}.")
-    )
+    inner = (e for place, e in embedded_objects(body) if f"{path}.".startswith(f"{place}."))
+    return tuple(Object("", each).title for each in inner)
 
 
 def _manifests(body: Json) -> Iterator[tuple[Path, str]]:

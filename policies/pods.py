@@ -64,11 +64,8 @@ class Pod(NamedTuple):
     @property
     def containers(self) -> tuple[Container, ...]:
         """Every container, init and ephemeral ones too."""
-        return tuple(
-            Container(f"{self.path}.{name}[{index}]", body, name)
-            for name in CONTAINER_LISTS
-            for index, body in items(self.spec, name)
-        )
+        every = ((name, *each) for name in CONTAINER_LISTS for each in items(self.spec, name))
+        return tuple(Container(f"{self.path}.{name}[{n}]", body, name) for name, n, body in every)
 
     @property
     def lasting(self) -> tuple[Container, ...]:

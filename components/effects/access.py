@@ -60,21 +60,15 @@ def _within(narrow: Json, wide: Json, key: str) -> bool:
 
 def subjects(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The subjects of a role: harmless if nobody loses it."""
-    old, new = (
-        {str(sorted(each.items())) for each in items(side.body, "subjects")} if side else set()
-        for side in change.both
-    )
+    both = (items(side.body, "subjects") if side else [] for side in change.both)
+    old, new = ({str(sorted(each.items())) for each in those} for those in both)
     yield from (MORE if old <= new else LOST)(site, change, field)
 
 
 def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """By its labels a ClusterRole's rules become part of others."""
-    keys = {
-        key
-        for side in change.both
-        for key in (mapping(side.body, "metadata", "labels") if side else ())
-        if key.startswith(AGGREGATED)
-    }
+    labels = (mapping(side.body, "metadata", "labels") for side in change.both if side)
+    keys = {key for each in labels for key in each if key.startswith(AGGREGATED)}
     if keys and (field is None or len(field.path) < 3 or field.path[2] in keys):
         why = "a label that aggregates its rules into other roles, or no longer does"
         yield from not_known(why, AGGREGATION)(site, change, field)

@@ -131,11 +131,8 @@ def rules(*kinds: Kind, applier: Applier = Applier.PULUMI) -> list[Rule]:
 
 
 def _rules_of_kind(kind: Kind, applier: Applier) -> Iterator[Rule]:
-    judged = {
-        "metadata.labels": kind.labels or LABELS,
-        "metadata.annotations": ANNOTATIONS,
-        **dict(kind.fields),
-    }
+    judged = {"metadata.labels": kind.labels or LABELS, "metadata.annotations": ANNOTATIONS}
+    judged |= dict(kind.fields)
     fixed = [each.path for each in kind.fixed]
     yield Rule(kind.name, (), _whole(kind, applier), whole=True)
     for text in dict.fromkeys((*judged, *fixed, *IDENTITY)):

@@ -81,10 +81,8 @@ def tolerating(pod_spec: Json) -> Json:
 def running(side: Side, hosts: Iterable[str]) -> int:
     """How many of the hosts can be nodes: a pool's spares have no machine, whichever they are."""
     wanted = set(hosts)
-    return sum(
-        min(sum(host.name in wanted for host in group.hosts), group.replicas)
-        for group in side.fleet.groups
-    )
+    groups = side.fleet.groups
+    return sum(min(sum(h.name in wanted for h in each.hosts), each.replicas) for each in groups)
 
 
 def node_labels(group: Group, host: Host) -> dict[str, str]:
@@ -119,10 +117,8 @@ def _terms(pod_spec: Json) -> list[Json] | None:
 def _term(node: _Node, term: Json) -> Fit:
     """The fit of a node to all of a term; a term without conditions fits no node."""
     found = [
-        _requirement_fit(
-            node, str(each.get("key")), str(each.get("operator")), texts(each, "values")
-        )
-        for each in items(term, "matchExpressions")
+        _requirement_fit(node, str(e.get("key")), str(e.get("operator")), texts(e, "values"))
+        for e in items(term, "matchExpressions")
     ]
     for each in items(term, "matchFields"):
         matches = (node.name in texts(each, "values")) == (each.get("operator") == "In")

@@ -44,11 +44,8 @@ def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iter
             continue
         old = fits(site.before, before[name][1], given)
         new = fits(site.after, spec, given)
-        found = {
-            host: Fit.MAYBE if Fit.MAYBE in (old[host], fit) else Fit.YES
-            for host, fit in new.items()
-            if host in mine and fit is not old[host]
-        }
+        moved = {h: (old[h], fit) for h, fit in new.items() if h in mine and fit is not old[h]}
+        found = {h: Fit.MAYBE if Fit.MAYBE in both else Fit.YES for h, both in moved.items()}
         if found:
             yield Moved(manifest, found)
 
@@ -92,9 +89,7 @@ def _resource_set_objects(side: Side) -> dict[Name, Manifest]:
         for named in items(mapping(each.body, "spec"), "resources"):
             config = side.objects.get((component, f"ConfigMap/{named.get('name')}"))
             texts = mapping(config.body, "data").values() if config else ()
-            found |= {
-                (component, made.title): made
-                for text in texts
-                for made in (Manifest("", body, Target.SITE) for body in read_manifests(text))
-            }
+            bodies = (body for text in texts for body in read_manifests(text))
+            every = (Manifest("", body, Target.SITE) for body in bodies)
+            found |= {(component, made.title): made for made in every}
     return found

@@ -102,12 +102,9 @@ def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field)
     """A removed PriorityClass: pods keep their number, and new ones that name it are refused."""
     old = former(change)
     every = site.after.objects.values() if site.after else ()
-    still = [
-        each.title
-        for each in every
-        if each.target is old.target
-        and (pod_spec(each) or {}).get("priorityClassName") == old.key[3]
-    ]
+    there = (each for each in every if each.target is old.target)
+    named = ((each, (pod_spec(each) or {}).get("priorityClassName")) for each in there)
+    still = [each.title for each, name in named if name == old.key[3]]
     why = "running pods keep their priority; later pods that name it are refused"
     if still:
         why += f", those of {', '.join(still)} too when they restart"

@@ -109,11 +109,8 @@ def unknown(site: SiteChange, change: ObjectChange, at: Path) -> Effect:
 
 def narrow(rules: Iterable[Rule], narrowings: Mapping[GroupKind, Narrowing]) -> list[Rule]:
     """Those of the rules whose kinds have a narrowing, with it."""
-    return [
-        rule._replace(judge=partial(narrowings[rule.kind], rule.judge))
-        for rule in rules
-        if rule.kind in narrowings
-    ]
+    known = (rule for rule in rules if rule.kind in narrowings)
+    return [rule._replace(judge=partial(narrowings[rule.kind], rule.judge)) for rule in known]
 
 
 def harmless(why: str, source: str) -> Judge:

@@ -45,17 +45,10 @@ def annotations_alone(
     namespace, name = account
     user = f"system:serviceaccount:{namespace}:{name}"
     ours = " || ".join(f"key == '{each}'" for each in annotations)
+    update = {"apiVersions": ["*"], "operations": ["UPDATE"]}
     policy, binding = filled(
         __file__,
-        rules=[
-            {
-                "apiGroups": [group],
-                "apiVersions": ["*"],
-                "operations": ["UPDATE"],
-                "resources": each,
-            }
-            for group, each in resources.items()
-        ],
+        rules=[{"apiGroups": [group], **update, "resources": r} for group, r in resources.items()],
         condition=f"by-the-{name}",
         user=f"request.userInfo.username == '{user}'",
         after=f"variables.after.all(key, {_SAME} || {ours})",

@@ -6,6 +6,7 @@ from components.making.manifest import Json, Manifest, Spot, Target
 from components.making.taints import CONTROL_PLANE_LABEL
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
+from schemas.kubernetes.selectors import has_labels
 from schemas.model.codes import Code
 from schemas.model.hardware import Arch
 from schemas.model.problem import Problem
@@ -39,10 +40,8 @@ def wrong_images(
     for component, name, path, body in made:
         pod = _pod(body)
         chosen = pod.get("nodeSelector", {})
-        lands = any(
-            all(key not in known or node.get(key) == value for key, value in chosen.items())
-            for node in nodes
-        )
+        wanted = {key: value for key, value in chosen.items() if key in known}
+        lands = any(has_labels(node, wanted) for node in nodes)
         every = [*pod.get("initContainers", ()), *pod.get("containers", ())]
         for image in sorted({each.get("image", "") for each in every} - fit) if lands else ():
             if not image.startswith(own):
@@ -76,8 +75,6 @@ def _problem(site: Site, name: str, image: str) -> Problem:
     message = f"{name}: nothing says that {image.partition('@')[0]} is built for arm64"
     fix = (
         "look with `docker buildx imagetools inspect`; then name it in multi_arch of the release, "
-    )
-    fix += (
         "or in sources.multi_arch, or keep its pods off by nodeSelector kubernetes.io/arch: amd64"
     )
     return Problem(f"sites/{site.name}.yaml", 0, 0, Code.IMAGE_ARCHITECTURE, "", "", message, fix)

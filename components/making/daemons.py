@@ -98,25 +98,16 @@ def container(
     if capabilities:
         rights = {"capabilities": {"drop": ["ALL"], "add": list(capabilities)}}
         rights |= {"runAsNonRoot": False, "runAsUser": 0, "runAsGroup": 0}
-    return prune(
-        {
-            "name": name,
-            "image": image,
-            "imagePullPolicy": "IfNotPresent",
-            "resources": {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}},
-            "securityContext": {**SECURITY, **rights},
-            **more,
-        }
-    )
+    sizes = {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": memory}}
+    head = {"name": name, "image": image, "imagePullPolicy": "IfNotPresent", "resources": sizes}
+    return prune({**head, "securityContext": {**SECURITY, **rights}, **more})
 
 
 def probes(path: str, port: str) -> Json:
     """Probes of a container: ready while the path answers, restarted after two minutes without."""
     asked = {"httpGet": {"path": path, "port": port}, "timeoutSeconds": 5}
-    return {
-        "readinessProbe": asked,
-        "livenessProbe": {**asked, "periodSeconds": 20, "failureThreshold": 6},
-    }
+    live = {**asked, "periodSeconds": 20, "failureThreshold": 6}
+    return {"readinessProbe": asked, "livenessProbe": live}
 
 
 def host_path(name: str, path: str, kind: str = "") -> Json:

@@ -99,7 +99,5 @@ def format_release(objects: list[ReleasedObject]) -> str:
 
 def read(path: Path) -> list[ReleasedObject]:
     """The objects of a file that :func:`format_release` made."""
-    return [
-        ReleasedObject(**{**each, "target": Target(each["target"])})
-        for each in json.loads(path.read_text(encoding="utf-8"))
-    ]
+    rows = json.loads(path.read_text(encoding="utf-8"))
+    return [ReleasedObject(**{**each, "target": Target(each["target"])}) for each in rows]

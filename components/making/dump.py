@@ -145,12 +145,8 @@ def _item(item: Any, indent: str, lines: list[str]) -> None:
 def _literal(text: str) -> bool:
     """True if a text can stand as a literal block without losing or hiding anything."""
     body = text.removesuffix("\n")
-    return (
-        body != ""
-        and not body.startswith((" ", "\n"))
-        and not body.endswith("\n")
-        and body.replace("\n", "").isprintable()
-    )
+    blank = body.startswith((" ", "\n")) or body.endswith("\n")
+    return body != "" and not blank and body.replace("\n", "").isprintable()
 
 
 def _scalar(value: Any) -> str:

@@ -82,10 +82,8 @@ def _step(at: Any, step: str | Selected, *, new: bool = False) -> Any:
     if step == "-" and new:
         return len(at)
     if not re.fullmatch(r"0|[1-9][0-9]{0,5}", step) or int(step) >= len(at) + new:
-        raise PatchError(
-            f"the list has {len(at)} items and no {step}",
-            "write an index from 0, select an item as in name[field=value], or add at -",
-        )
+        fix = "write an index from 0, select an item as in name[field=value], or add at -"
+        raise PatchError(f"the list has {len(at)} items and no {step}", fix)
     return int(step)
 
 
@@ -93,8 +91,7 @@ def _index(at: Any, token: Selected) -> int:
     items = at if isinstance(at, list) else []
     said = [str(each.get(token.field)) if isinstance(each, dict) else None for each in items]
     if said.count(token.value) != 1:
-        raise PatchError(
-            f"{said.count(token.value)} items have {token.field}={token.value}",
-            f"select one; there are: {', '.join(sorted({x for x in said if x})) or 'none'}",
-        )
+        there = ", ".join(sorted({x for x in said if x})) or "none"
+        message = f"{said.count(token.value)} items have {token.field}={token.value}"
+        raise PatchError(message, f"select one; there are: {there}")
     return said.index(token.value)

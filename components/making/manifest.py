@@ -99,13 +99,9 @@ class Manifest(NamedTuple):
     @property
     def key(self) -> tuple[str, str, str, str]:
         """The identity among all manifests of its cluster: apiVersion, kind, namespace, name."""
-        metadata = self.body["metadata"]
-        return (
-            self.body["apiVersion"],
-            self.body["kind"],
-            metadata.get("namespace", ""),
-            metadata["name"],
-        )
+        body, metadata = self.body, self.body["metadata"]
+        namespace = metadata.get("namespace", "")
+        return body["apiVersion"], body["kind"], namespace, metadata["name"]
 
     def bare(self) -> "Manifest":
         """The object without all but what names it."""

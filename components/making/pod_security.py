@@ -20,12 +20,8 @@ SECURITY: Json = {
 def pod_security(user: int = NOBODY) -> Json:
     """The securityContext of a pod that runs as this user and its group; with SECURITY for each
     container as strict as the standard."""
-    return {
-        "runAsNonRoot": True,
-        "runAsUser": user,
-        "runAsGroup": user,
-        "seccompProfile": RUNTIME_PROFILE,
-    }
+    as_user = {"runAsNonRoot": True, "runAsUser": user, "runAsGroup": user}
+    return {**as_user, "seccompProfile": RUNTIME_PROFILE}
 
 
 POD_SECURITY = pod_security()

@@ -21,10 +21,7 @@ NETWORKS_ANNOTATION = "k8s.v1.cni.cncf.io/networks"
 SHARED_MEMORY: Json = {"name": "shared-memory", "emptyDir": {"medium": "Memory"}}
 """A volume that libraries pass data between processes in; the runtime's own has 64 MiB. It counts
 as the container's memory, and its limit is the container's."""
-SHARED_MEMORY_MOUNT: Json = {
-    "name": SHARED_MEMORY["name"],
-    "mountPath": "/dev/shm",  # noqa: S108  a mount, no file
-}
+SHARED_MEMORY_MOUNT: Json = {"name": "shared-memory", "mountPath": "/dev/shm"}  # noqa: S108  no file
 
 
 class Needs(NamedTuple):

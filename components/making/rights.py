@@ -9,12 +9,8 @@ READ = ["get", "list", "watch"]
 
 def account(metadata: Json) -> Json:
     """A ServiceAccount whose token only pods get that ask for it."""
-    return {
-        "apiVersion": "v1",
-        "kind": "ServiceAccount",
-        "metadata": metadata,
-        "automountServiceAccountToken": False,
-    }
+    head = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": metadata}
+    return {**head, "automountServiceAccountToken": False}
 
 
 def rule(group: str, resources: list[str], verbs: list[str], *names: str) -> Json:
@@ -30,13 +26,9 @@ def subject(name: str, namespace: str) -> Json:
 
 def bind(kind: str, role: str, metadata: Json, *who: Json) -> Json:
     """The binding of a role, of the kind Role or ClusterRole, to subjects."""
-    return {
-        "apiVersion": API,
-        "kind": f"{kind}Binding",
-        "metadata": metadata,
-        "roleRef": {"apiGroup": GROUP, "kind": kind, "name": role},
-        "subjects": list(who),
-    }
+    head = {"apiVersion": API, "kind": f"{kind}Binding", "metadata": metadata}
+    reference = {"apiGroup": GROUP, "kind": kind, "name": role}
+    return {**head, "roleRef": reference, "subjects": list(who)}
 
 
 def role_and_binding(kind: str, metadata: Json, rules: list[Json], who: Json) -> list[Json]:

@@ -14,10 +14,8 @@ KEEPS_PODS_OUT = ("NoSchedule", "NoExecute")
 
 def node_taints(pool: Pool) -> list[Json]:
     """The taints of a pool's nodes: the pool's, or kubeadm's for its role, and those in place."""
-    found = [
-        {"key": each.key, "value": each.value, "effect": each.effect.value}
-        for each in (*(pool.taints or ()), *pool.taints_in_place)
-    ]
+    given = (*(pool.taints or ()), *pool.taints_in_place)
+    found = [{"key": e.key, "value": e.value, "effect": e.effect.value} for e in given]
     if pool.taints is None and pool.role is Role.CONTROL_PLANE:
         return [{"key": CONTROL_PLANE_LABEL, "value": "", "effect": "NoSchedule"}, *found]
     return found

@@ -83,17 +83,11 @@ class Alert(NamedTuple):
 
     def rule(self) -> Json:
         """The alert as Prometheus reads it."""
-        return {
-            "alert": self.name,
-            "expr": self.expr,
-            "for": self.lasts,
-            "labels": {**self.labels, "severity": self.severity.value},
-            "annotations": {
-                "summary": self.summary,
-                "description": self.description,
-                "runbook_url": f"{RUNBOOKS}/{self.name}.md",
-            },
-        }
+        page = f"{RUNBOOKS}/{self.name}.md"
+        texts = {"summary": self.summary, "description": self.description, "runbook_url": page}
+        chosen = {**self.labels, "severity": self.severity.value}
+        head = {"alert": self.name, "expr": self.expr, "for": self.lasts}
+        return {**head, "labels": chosen, "annotations": texts}
 
 
 def record(name: str, expr: str, **labels: str) -> Json:

@@ -112,11 +112,8 @@ def _data() -> Json:
 
 def cluster_rules(facts: Facts) -> tuple[ClusterRule, ...]:
     """The rules of a site: of its management cluster first, then of its own."""
-    return tuple(
-        _rule(name, cluster, said, facts)
-        for cluster in (MANAGEMENT, SITE)
-        for name, said in _data()[cluster].items()
-    )
+    rows = ((cluster, row) for cluster in (MANAGEMENT, SITE) for row in _data()[cluster].items())
+    return tuple(_rule(name, cluster, said, facts) for cluster, (name, said) in rows)
 
 
 def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
@@ -159,28 +156,21 @@ def _fill(said: Any, values: Mapping[str, str]) -> Any:
 
 def policy(rule: ClusterRule) -> Json:
     """The spec of the rule's ValidatingAdmissionPolicy."""
-    spec: Json = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {
-            "resourceRules": [
-                {
-                    "apiGroups": [each.group],
-                    "apiVersions": list(each.versions),
-                    "operations": list(each.operations),
-                    "resources": list(each.resources),
-                }
-                for each in rule.matches
-            ]
-        },
-        "validations": [
-            {
-                "expression": each.expression,
-                "messageExpression": each.message,
-                "reason": "Forbidden",
-            }
-            for each in rule.validations
-        ],
-    }
+    resources = [
+        {
+            "apiGroups": [each.group],
+            "apiVersions": list(each.versions),
+            "operations": list(each.operations),
+            "resources": list(each.resources),
+        }
+        for each in rule.matches
+    ]
+    validations = [
+        {"expression": each.expression, "messageExpression": each.message, "reason": "Forbidden"}
+        for each in rule.validations
+    ]
+    matched = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": resources}}
+    spec: Json = {**matched, "validations": validations}
     if rule.variables:
         named = rule.variables.items()
         spec["variables"] = [{"name": name, "expression": text} for name, text in named]

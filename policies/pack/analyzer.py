@@ -62,10 +62,8 @@ class Analyzer:
     def stack(self, request: analyzer_pb2.AnalyzeStackRequest) -> analyzer_pb2.AnalyzeResponse:
         """The violations of the whole stack against the rules that look at all objects."""
         seen = self._seen
-        return self._judge(
-            {each.urn: seen[each.urn] for each in request.resources if each.urn in seen},
-            self._site_rules,
-        )
+        mine = {each.urn: seen[each.urn] for each in request.resources if each.urn in seen}
+        return self._judge(mine, self._site_rules)
 
     def _judge(
         self, objects: Mapping[str, Object], rules: Sequence[Rule]

@@ -104,11 +104,8 @@ def _priority_of_others(each: Object) -> Iterator[Found]:
 
 
 def _limits_of_teams(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
-    spaces = {
-        (each.cluster, each.name)
-        for each in objects
-        if each.kind == "Namespace" and component_of(each) == TEAMS
-    }
+    named = (each for each in objects if each.kind == "Namespace")
+    spaces = {(each.cluster, each.name) for each in named if component_of(each) == TEAMS}
     for each in objects:
         if each.kind in LIMITS and (each.cluster, each.namespace) in spaces:
             yield each, say("limits-of-teams", "spec", each.namespace)

@@ -82,18 +82,13 @@ def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]
             # A NetworkPolicy does not hold for the host's network, nor a ConfigMap's pods here.
             if pod.maker is not each.body or pod.spec.get("hostNetwork") is True:
                 continue
-            ports = [
-                str(number)
-                for container in pod.containers
-                for _, port in items(container.body, "ports")
-                if (number := whole(port.get("containerPort")))
-            ]
+            listed = (port for box in pod.containers for _, port in items(box.body, "ports"))
+            numbers = (whole(port.get("containerPort")) for port in listed)
+            ports = tuple(number for number in numbers if number)
             labels = mapping(pod.metadata, "labels")
             # An expression is taken to select: the API server alone knows all labels.
-            guarded = any(
-                has_labels(labels, mapping(wanted, "matchLabels"))
-                for wanted in chosen.get((each.cluster, each.namespace), ())
-            )
+            there = chosen.get((each.cluster, each.namespace), ())
+            guarded = any(has_labels(labels, mapping(one, "matchLabels")) for one in there)
             if ports and not guarded:
                 yield each, say("network-policy", pod.path, (*ports,))
 

@@ -50,10 +50,8 @@ def _scratch_space(pod: Pod) -> Iterator[Found]:
 
 
 def _writes_freely(each: Container, volume: Json) -> bool:
-    mounted = any(
-        mount.get("name") == volume.get("name") and not mount.get("readOnly")
-        for _, mount in items(each.body, "volumeMounts")
-    )
+    mounts = (mount for _, mount in items(each.body, "volumeMounts") if not mount.get("readOnly"))
+    mounted = any(mount.get("name") == volume.get("name") for mount in mounts)
     return mounted and resource_amount(each, "limits", STORAGE) is None
 
 

@@ -78,10 +78,8 @@ def _nodes_exist(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     groups = nodes(objects)
     if not groups:
         return
-    there = {
-        key: {text(each.labels.get(key)) for each in groups}
-        for key in (POOL_LABEL, ACCELERATOR_LABEL)
-    }
+    keys = (POOL_LABEL, ACCELERATOR_LABEL)
+    there = {key: {text(each.labels.get(key)) for each in groups} for key in keys}
     for each in objects:
         for pod in pods(each):
             if cluster_of(each, pod.maker) != "site":
@@ -95,13 +93,8 @@ def _nodes_exist(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
 
 def _one_default_priority(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:
     for cluster in ("management", "site"):
-        named = [
-            each
-            for each in objects
-            if each.kind == "PriorityClass"
-            and each.cluster == cluster
-            and each.body.get("globalDefault") is True
-        ]
+        classes = (e for e in objects if e.kind == "PriorityClass" and e.cluster == cluster)
+        named = [each for each in classes if each.body.get("globalDefault") is True]
         names = sorted(each.name for each in named)
         for each in named if named[1:] else ():
             yield each, say("default-priorities", "globalDefault", (*names,))

@@ -11,14 +11,7 @@ from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, v
 from preview.report.words import count, few, first_few, ranges
 from preview.result import ObjectVerdict, SitePreview, State
 
-_ORDER = (
-    Action.REFUSED,
-    Action.DELETED,
-    Action.REPLACED,
-    Action.LEFT,
-    Action.CHANGED,
-    Action.ADDED,
-)
+_ORDER = tuple(map(Action, ("refused", "deleted", "replaced", "left", "changed", "added")))
 """Actions on objects, worst first."""
 _MEANING = {
     Action.REFUSED: "pulumi up stops there",

@@ -63,14 +63,8 @@ def findings(preview: Preview) -> list[Finding]:
     known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
-    found += [
-        *_evicted(sites),
-        *_waiting(sites),
-        *_installed(sites),
-        *_refused(sites),
-        *_services(sites),
-    ]
-    found += [*_cache(sites), *_deleted(sites)]
+    for part in (_evicted, _waiting, _installed, _refused, _services, _cache, _deleted):
+        found += part(sites)
     return sorted(found, key=lambda each: -each.rank)
 
 

@@ -78,10 +78,8 @@ def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
         said = "what this does to sites is shown by `foresite preview --code each`"
         if preview.program_changed:
             said = "no preview shows what programs and libraries do that Pulumi runs: read them"
-        yield Alert(
-            (f"{count(len(preview.code_changed), 'file')} of Foresite's own code changed",),
-            (Line((f"{said}: ", *few(preview.code_changed, 120))),),
-        )
+        title = f"{count(len(preview.code_changed), 'file')} of Foresite's own code changed"
+        yield Alert((title,), (Line((f"{said}: ", *few(preview.code_changed, 120))),))
 
 
 def _table(preview: Preview, room: Room) -> Table:
@@ -89,11 +87,9 @@ def _table(preview: Preview, room: Room) -> Table:
     groups = [members(entry) for entry in preview.entries]
     if len(groups) > room.rows:
         groups = _alike(groups)
-    rows = (
-        Row((sites_named([site.name for site in group]), *_columns(group)), group[0].impact)
-        for group in groups
-    )
-    return Table(_HEADS, tuple(rows))
+    named = ((sites_named([site.name for site in group]), group) for group in groups)
+    rows = tuple(Row((name, *_columns(group)), group[0].impact) for name, group in named)
+    return Table(_HEADS, rows)
 
 
 def _alike(groups: Iterable[tuple[SitePreview, ...]]) -> list[tuple[SitePreview, ...]]:
@@ -125,17 +121,8 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
     site = entry.site
     every = members(entry)
     harmful, harmless = why(site, room)
-    main = [
-        problems(site, room),
-        hosts(site, room),
-        pools(site),
-        installation(site),
-        capacity(site),
-        object_cache.section(site),
-        services(site),
-        harmful,
-        objects(site),
-    ]
+    main = [problems(site, room), hosts(site, room), pools(site), installation(site)]
+    main += [capacity(site), object_cache.section(site), services(site), harmful, objects(site)]
     # Whose figures follow, where a part is on several sites.
     said = "The same happens in each. Figures and places below are those of "
     intro = (Line((said, value(site.name))),) if len(entry.sites) > 1 else ()

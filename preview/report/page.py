@@ -19,16 +19,8 @@ from preview.report.overview import report
 from preview.report.phrase import Prose, Strong, Value, plain
 from preview.result import Preview
 
-ROOM = Room(
-    groups=1_000,
-    fields=200,
-    lines=60,
-    ranges=50,
-    rows=2_000,
-    every_host=True,
-    sources=True,
-    pictures=6,
-)
+ROOM = Room(groups=1_000, fields=200, lines=60, ranges=50, rows=2_000, pictures=6)
+ROOM = ROOM._replace(every_host=True, sources=True)
 
 
 def render(preview: Preview) -> str:
@@ -63,12 +55,4 @@ def _template() -> Template:
     return found.get_template("report.html.j2")
 
 
-_KINDS = {
-    "value": Value,
-    "prose": Prose,
-    "strong": Strong,
-    "line": Line,
-    "table": Table,
-    "names": Names,
-    "code": Code,
-}
+_KINDS = {kind.__name__.lower(): kind for kind in (Value, Prose, Strong, Line, Table, Names, Code)}

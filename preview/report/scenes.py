@@ -127,12 +127,8 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     for number, (zone, rack) in enumerate(racks):
         if number in kept:
             zones.setdefault(zone, []).append(rack)
-    return RackMap(
-        tuple((visible(zone, NAME), tuple(those)) for zone, those in zones.items()),
-        tuple(_key(site.hosts)),
-        whole,
-        len(racks) - len(kept),
-    )
+    shown = tuple((visible(zone, NAME), tuple(those)) for zone, those in zones.items())
+    return RackMap(shown, tuple(_key(site.hosts)), whole, len(racks) - len(kept))
 
 
 def _key(hosts: Iterable[HostVerdict]) -> Iterable[tuple[Cell, int, int]]:
@@ -184,10 +180,8 @@ def _name(pool: str, zones: Sequence[str]) -> str:
 def _capacity(site: SitePreview) -> Iterable[Level]:
     """The models of which most are out, and hosts without where these are all."""
     guaranteed = dict(site.guaranteed)
-    some = sorted(
-        (each for each in site.capacity if each.hosts_out),
-        key=lambda each: (not each.model, -each.accelerators_out),
-    )
+    missing = (each for each in site.capacity if each.hosts_out)
+    some = sorted(missing, key=lambda each: (not each.model, -each.accelerators_out))
     for ledger in some[: MOST_ROWS // 3]:
         total, out = _numbers(ledger)
         plans = [plan for plan in site.plans if plan.out.model == ledger.model and not plan.stuck]

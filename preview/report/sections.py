@@ -50,11 +50,8 @@ def problems(site: SitePreview, room: Room) -> Section:
 def hosts(site: SitePreview, room: Room) -> Section:
     """The effect on the hosts of each pool with their number, worst first."""
     rows = tuple(_host_row(site, alike, room) for alike in alike_hosts(site))
-    return Section(
-        "hosts",
-        ("Hosts",),
-        (Table(heads("what happens", "hosts:", "pool", "which"), rows),) if rows else (),
-    )
+    table = (Table(heads("what happens", "hosts:", "pool", "which"), rows),) if rows else ()
+    return Section("hosts", ("Hosts",), table)
 
 
 def alike_hosts(site: SitePreview) -> list[tuple[HostVerdict, ...]]:

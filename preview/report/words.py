@@ -167,13 +167,8 @@ def sum_doings(sites: Iterable[SitePreview]) -> list[Doing]:
     for site in sites:
         for each in doings(site):
             old = found.get(each.impact, Doing(each.impact, 0, stops=each.stops))
-            total = Doing(
-                each.impact,
-                old.hosts + each.hosts,
-                old.at_most or each.at_most,
-                old.stops and each.stops,
-            )
-            found[each.impact] = total
+            number, vague = old.hosts + each.hosts, old.at_most or each.at_most
+            found[each.impact] = Doing(each.impact, number, vague, old.stops and each.stops)
     return [found[impact] for impact in reversed(Impact) if impact in found and impact.rank]
 
 
@@ -265,8 +260,10 @@ def ranges(names: Iterable[str]) -> list[str]:
     found: list[tuple[str, str, str]] = []  # what the names start with, the first number, the last
     parts = set(map(_split_number, names))
     for start, number in sorted(parts, key=lambda each: (each[0], len(each[1]), each[1])):
-        if number and found and _follows(found[-1], start, number):
-            found[-1] = (start, found[-1][1], number)
+        before, first, last = found[-1] if found else ("", "", "")
+        alike = number != "" and (before, len(last)) == (start, len(number))
+        if alike and int(last) + 1 == int(number):
+            found[-1] = (start, first, number)
         else:
             found.append((start, number, number))
     return [start + first + (f"…{last}" if last != first else "") for start, first, last in found]
@@ -276,15 +273,6 @@ def _split_number(name: str) -> tuple[str, str]:
     start = name.rstrip(_DIGITS)
     number = name[len(start) :]
     return (start, number) if 0 < len(number) <= LONGEST else (name, "")
-
-
-def _follows(last: tuple[str, str, str], start: str, number: str) -> bool:
-    return (
-        last[0] == start
-        and len(last[2]) == len(number)
-        and bool(last[2])
-        and int(last[2]) + 1 == int(number)
-    )
 
 
 def first_few(items: Sequence[T], few: int = FEW) -> tuple[tuple[T, ...], int]:

@@ -73,13 +73,7 @@ def every_extra(site: Site) -> Iterator[tuple[Path, Extra]]:
     for index, entry in enumerate(getattr(site.file, "extra", ())):
         yield ("extra", index), entry
     for component, settings in named(site):
-        entry = Extra.model_construct(
-            name=component.name,
-            cluster=component.cluster,
-            protect=component.protect,
-            why=settings.why,
-            owner=settings.owner,
-            allow=settings.allow,
-            rules=list(component.effects),
-        )
+        its = {name: getattr(component, name) for name in ("name", "cluster", "protect")}
+        given = {name: getattr(settings, name) for name in ("why", "owner", "allow")}
+        entry = Extra.model_construct(**its, **given, rules=list(component.effects))
         yield (OWN, component.name), entry

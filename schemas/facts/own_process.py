@@ -42,17 +42,10 @@ def main() -> None:
 def _text(component: Component, view: str, settings: str) -> str:
     site = SiteView.model_validate_json(view)
     found = component.objects(site, component.settings.model_validate_json(settings))
-    namespaces = (
-        {
-            "apiVersion": "v1",
-            "kind": "Namespace",
-            "metadata": {
-                "name": name,
-                "labels": {"pod-security.kubernetes.io/enforce": "restricted"},
-            },
-        }
-        for name in component.namespaces
-    )
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    head = {"apiVersion": "v1", "kind": "Namespace"}
+    spaces = component.namespaces
+    namespaces = ({**head, "metadata": {"name": each, "labels": labels}} for each in spaces)
     parts, size = [path.read_text("utf-8") for path in component.crds], 0
     for number, each in enumerate(itertools.chain(namespaces, found)):
         if not isinstance(each, dict):

@@ -70,11 +70,8 @@ def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
     models = {
         model for given in (team.accelerators, team.off_peak) for model in given if given[model]
     }
-    return tuple(
-        pool
-        for pool in site.file.pools
-        if pool.role is Role.WORKER and site.model(pool) in {None, *models}
-    )
+    workers = (pool for pool in site.file.pools if pool.role is Role.WORKER)
+    return tuple(pool for pool in workers if site.model(pool) in {None, *models})
 
 
 def object_limits(site: Site, team: Team) -> dict[str, int]:

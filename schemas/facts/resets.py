@@ -28,9 +28,7 @@ def reset_first(site: Site, pool: Pool) -> Reset | None:
 
 def device_reset(site: Site, pool: Pool) -> Reset | None:
     """The reset that a repair of a pool's hosts tries before a reboot; None where it tries none."""
-    repaired = any(
-        Fault.ACCELERATOR_ERROR in site.repairs(pool, each)
-        for each in site.remediators_of(pool)
-        if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
-    )
+    operated = RemediatorKind.NODE_OPERATION_CONTROLLER
+    healers = (each for each in site.remediators_of(pool) if each.kind is operated)
+    repaired = any(Fault.ACCELERATOR_ERROR in site.repairs(pool, each) for each in healers)
     return reset_first(site, pool) if repaired else None

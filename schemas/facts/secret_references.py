@@ -71,12 +71,8 @@ def _reboots(site: Site) -> Iterator[SecretReference]:
     remediation = site.file.remediation
     if remediation is None:
         return
-    healers = {
-        remediator.kind
-        for pool in site.file.pools
-        for remediator in site.remediators_of(pool)
-        if site.repairs(pool, remediator)
-    }
+    every = ((pool, each) for pool in site.file.pools for each in site.remediators_of(pool))
+    healers = {each.kind for pool, each in every if site.repairs(pool, each)}
     if RemediatorKind.NODE_OPERATION_CONTROLLER in healers:
         name = remediation.reboot.credentials
         yield SecretReference(False, remediation.namespace, name, ("kubeconfig",))

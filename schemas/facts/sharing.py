@@ -56,13 +56,10 @@ def _record(record: AcceleratorModel, sharing: Sharing) -> AcceleratorModel:
     """A share's record. MIG slices and the server of MPS do not outlive a reset of the card."""
     if not sharing.mig:
         return record.model_copy(update={"reset": None} if sharing.mps else {})
-    plugin = record.plugin.model_copy(
-        update={
-            "resource": f"{MIG_RESOURCE}{sharing.profile}",
-            "env": {**record.plugin.env, "MIG_STRATEGY": "mixed"},
-            "capabilities": sorted({*record.plugin.capabilities, "SYS_ADMIN"}),
-        }
-    )
+    rights = sorted({*record.plugin.capabilities, "SYS_ADMIN"})
+    given = {"env": {**record.plugin.env, "MIG_STRATEGY": "mixed"}, "capabilities": rights}
+    resource = f"{MIG_RESOURCE}{sharing.profile}"
+    plugin = record.plugin.model_copy(update={"resource": resource, **given})
     gib = int(sharing.profile.partition(".")[2].removesuffix("gb"))
     dra = _slices(record.dra, sharing.profile) if record.dra else None
     changed = {"reset": None, "plugin": plugin, "memory_gib": gib, "dra": dra}

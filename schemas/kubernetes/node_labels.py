@@ -33,20 +33,9 @@ HOST_LABEL = "metal3.io/uuid"
 MAX_ARGUMENT = 1024
 """Characters that a kubelet argument may have (KubeadmConfigSpec, kubeletExtraArgs[].value)."""
 
-_SET_BY_THE_SYSTEM = frozenset(
-    {
-        POOL_LABEL,
-        ACCELERATOR_LABEL,
-        RAILS_LABEL,
-        SRIOV_LABEL,
-        REGION_LABEL,
-        ZONE_LABEL,
-        HOST_LABEL,
-        HOSTNAME_LABEL,
-        "kubernetes.io/os",
-        "kubernetes.io/arch",
-    }
-)
+_BY_FORESITE = {POOL_LABEL, ACCELERATOR_LABEL, RAILS_LABEL, SRIOV_LABEL, REGION_LABEL, ZONE_LABEL}
+_BY_OTHERS = {HOST_LABEL, HOSTNAME_LABEL, "kubernetes.io/os", "kubernetes.io/arch"}
+_SET_BY_THE_SYSTEM = _BY_FORESITE | _BY_OTHERS
 _KUBELET = read_table(__file__)["kubelet"]
 
 

@@ -82,15 +82,8 @@ def _outline(body: Json) -> Outline | None:
 def _leaves(body: Json) -> tuple[str, ...]:
     metadata, spec = body["metadata"], body["spec"]
     annotations, bmc = metadata["annotations"], spec["bmc"]
-    return (
-        metadata["name"],
-        metadata["labels"][RACK],
-        annotations[BOOT_MAC],
-        annotations[SERIAL],
-        bmc["address"],
-        bmc["credentialsName"],
-        spec["bootMACAddress"],
-    )
+    names = metadata["name"], metadata["labels"][RACK], annotations[BOOT_MAC], annotations[SERIAL]
+    return (*names, bmc["address"], bmc["credentialsName"], spec["bootMACAddress"])
 
 
 def filled(body: Json, leaves: tuple[Any, ...]) -> Json:

@@ -51,12 +51,6 @@ ACCOUNT_SCHEMES, IN_PLACE, NAMED, ABOUT, ASSIGNED, REFERENCE, IN_TEXT, WORD = (
 _PARTS = ("pass", "pwd", "secret", "token", "credential")
 SOUNDS = re.compile("|".join((*_PARTS, "key")))
 """Parts of names in small letters: each name of a secret has one, most other names have none."""
-HINTS = (
-    *_PARTS,
-    *(
-        f"{kind}{mark}key"
-        for kind in _TABLE["parts"]["KINDS"].split("|")
-        for mark in ("", "-", "_")
-    ),
-)
+_KINDS = _TABLE["parts"]["KINDS"].split("|")
+HINTS = (*_PARTS, *(f"{kind}{mark}key" for kind in _KINDS for mark in ("", "-", "_")))
 """Parts of names of secrets, in small letters: to search for these is cheap."""

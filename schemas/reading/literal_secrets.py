@@ -35,18 +35,8 @@ KNOWN = "everyone who reads Git has it"
 _FIXES = read_table(__file__)
 _MAX_FOUND = 100
 """Literals of one file that are told."""
-REFERENCES: frozenset[Path] = frozenset(
-    {
-        ("bmc", "credentials"),
-        ("cluster", "encryption", "secret"),
-        ("cluster", "etcd_snapshots", "secret"),
-        ("monitoring", "receivers", "secret"),
-        ("monitoring", "receivers", "key"),
-        ("remediation", "reboot", "credentials"),
-    }
-)
-"""Fields that name a Secret or a key in one, in which people put the secret itself; without the
-numbers of items."""
+REFERENCES = frozenset[Path](tuple(each.split(".")) for each in _FIXES["references"])
+"""Fields that name a Secret or a key in it, where people put the secret itself; without indexes."""
 ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
 """A secret in place of a Secret's name or key: PagerDuty's routing keys are 32 letters and digits
 (PagerDuty, Events API v2)."""

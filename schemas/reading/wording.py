@@ -51,11 +51,8 @@ def form(pattern: str) -> str:
 @functools.cache
 def _forms() -> dict[str, str]:
     types = [(module, _TABLE[module.__name__.rpartition(".")[2]]) for module in _MODULES]
-    return {
-        pattern_of(getattr(module, name)): words
-        for module, rows in types
-        for name, words in rows.items()
-    }
+    named = ((getattr(module, name), said) for module, rows in types for name, said in rows.items())
+    return {pattern_of(primitive): said for primitive, said in named}
 
 
 @functools.cache

@@ -216,8 +216,5 @@ def _continuation_faults(text: str, span: Span) -> Iterator[_Fault]:
         if style == "[" and rest.lstrip()[:1] in ("", "#"):
             continue
         if rest and len(spaces) <= parent:
-            yield (
-                line.start(2),
-                "the line is part of the value above but not indented as such",
-                f"indent it by {parent + 1} spaces or more",
-            )
+            what = "the line is part of the value above but not indented as such"
+            yield line.start(2), what, f"indent it by {parent + 1} spaces or more"

@@ -116,11 +116,8 @@ def _places(site: Site) -> dict[str, Path]:
 
 def served_models(site: Site) -> list[Served]:
     """The models that the site has and that are known."""
-    return [
-        Served(model, place, site.accelerators[model])
-        for model, place in _places(site).items()
-        if model in site.accelerators
-    ]
+    known = ((model, at) for model, at in _places(site).items() if model in site.accelerators)
+    return [Served(model, at, site.accelerators[model]) for model, at in known]
 
 
 def all_known(site: Site) -> bool:

@@ -123,12 +123,9 @@ def _cilium(site: Site, settings: Json, objects: list[Json], at: TextPlace) -> _
 
 def _calico(site: Site, spec: Json, services: Json, at: TextPlace) -> _Network:
     network = mapping(spec, "calicoNetwork")
-    pools = [
-        pool
-        for pool in items(network, "ipPools")
-        if mapping(spec, "cni").get("type", "Calico") == "Calico"
-        and "Workload" in (pool.get("allowedUses") or ["Workload"])
-    ]
+    own = mapping(spec, "cni").get("type", "Calico") == "Calico"
+    every = items(network, "ipPools") if own else []
+    pools = [each for each in every if "Workload" in (each.get("allowedUses") or ["Workload"])]
     host, port = (str(services.get(name, "")) for name in _ENDPOINT)
     if network.get("bpfNetworkBootstrap") == "Enabled":
         host, port = _LOCAL[0], str(site.file.cluster.port)
@@ -140,11 +137,7 @@ def _calico(site: Site, spec: Json, services: Json, at: TextPlace) -> _Network:
         if pool.get("encapsulation") in (_ROUTED if off else ())
         or (":" in str(pool.get("cidr")) and pool.get("encapsulation") in _ROUTED[:2])
     ]
-    return _Network(
-        "Calico",
-        at,
-        tuple(str(pool.get("cidr")) for pool in pools),
-        None if managed else network.get("linuxDataplane") == "BPF",
-        frozenset({(host, port)} if host else ()),
-        routed=", ".join(routed),
-    )
+    ranges = tuple(str(pool.get("cidr")) for pool in pools)
+    replaces = None if managed else network.get("linuxDataplane") == "BPF"
+    endpoints = frozenset({(host, port)} if host else ())
+    return _Network("Calico", at, ranges, replaces, endpoints, routed=", ".join(routed))

@@ -10,6 +10,7 @@ from schemas.facts.pod_network import MAX_MANIFEST_BYTES
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_documents, read_objects
 from schemas.kubernetes.secret_scan import kind_of
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.site_file import SiteFile
@@ -23,24 +24,10 @@ from schemas.rules.finding import Finding, Path, TextPlace, say
 MAX_FILE_CHARACTERS = 10_240
 """Characters that one file of a host's first boot may hold (KubeadmConfigSpec, files[].content)."""
 MANIFESTS: Path = ("cluster", "pod_network", "manifests")
-_FILES = (
-    "cluster.pod_network.manifests",
-    "cluster.audit.policy",
-    "cluster.admission",
-    "adopted.objects",
-    "policies.python.*",
-    "extra.*.manifests.*",
+_FILES, _CERTIFICATES, _CHARTS, HOST_FILES = (
+    tuple(read_table(__file__)[name]) for name in ("files", "certificates", "charts", "host_files")
 )
-"""Where a site file names files, or patterns of such, beside certificates and files of hosts."""
-_CHARTS = ("cluster.pod_network.chart", "extra.*.chart")
-"""Where it names folders of charts."""
-HOST_FILES = ("host_settings.files.*", "pools.*.host_settings.files.*")
-"""Where a site file says the files of hosts."""
-_CERTIFICATES = (
-    "first_boot.ca_certificates.*",
-    "pools.*.first_boot.ca_certificates.*",
-    "cluster.authentication.*.ca_certificate",
-)
+"""Where a site file names files, or patterns of such, folders of charts, and files of hosts."""
 _NETWORK = re.compile(r'"Network":\s*"([0-9./]+)"')
 _NETWORK6 = re.compile(r'"IPv6Network":\s*"([0-9a-f:/]+)"')
 _BEGIN, _END = "-----BEGIN CERTIFICATE-----", "-----END CERTIFICATE-----"

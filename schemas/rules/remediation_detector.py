@@ -39,11 +39,8 @@ _MOST_STATES = 5000
 def cache_disks(site: Site, detector: Detector, cache: Cache) -> Iterator[Finding]:
     """The cache fills its disk by design: up to its buckets' shares."""
     disks = detector.disks
-    sizes = [
-        site.profile(pool).data_nvme_gb or 0
-        for pool in site.cache_pools()
-        if pool.hardware in site.hardware
-    ]
+    known = (pool for pool in site.cache_pools() if pool.hardware in site.hardware)
+    sizes = [site.profile(pool).data_nvme_gb or 0 for pool in known]
     if not any(sizes):
         return
     looked_at = [each for each in disks if each != "/" and below(cache.data_path, each)]

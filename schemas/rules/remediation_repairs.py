@@ -109,12 +109,9 @@ def bad_devices(site: Site, counted: BadDevices) -> Iterator[Finding]:
     count = max(counts, default=2)
     if counted.taint_up_to > max(1, count // 2):
         yield say("taint-up-to-too-large", (*place, "taint_up_to"), count, max(1, count // 2))
-    repaired = (
-        Fault.PCIE_LINK_DEGRADED in site.repairs(pool, each)
-        for pool in pools
-        for each in site.remediators_of(pool)
-        if each.kind is RemediatorKind.NODE_OPERATION_CONTROLLER
-    )
+    every = ((pool, each) for pool in pools for each in site.remediators_of(pool))
+    operated = (e for e in every if e[1].kind is RemediatorKind.NODE_OPERATION_CONTROLLER)
+    repaired = (Fault.PCIE_LINK_DEGRADED in site.repairs(*each) for each in operated)
     if counted.repair_beyond and not any(repaired):
         yield say("repair-beyond-unused", (*place, "repair_beyond"))
 

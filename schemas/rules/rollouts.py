@@ -91,10 +91,8 @@ def _is_stuck(at: InPool) -> bool:
 def health_settings(at: InPool) -> Iterator[Finding]:
     """A setting of a health check that is written has an effect."""
     pool = at.pool
-    reasons = {
-        "reboot_retries": "remedy: replace never power-cycles a host",
-        "reboot_timeout_seconds": "remedy: replace never power-cycles a host",
-    }
+    never = "remedy: replace never power-cycles a host"
+    reasons = dict.fromkeys(("reboot_retries", "reboot_timeout_seconds"), never)
     if pool.health_check.remedy is Remedy.REBOOT:
         # components/machines/health.py: such a request would block the check of the others.
         why = "remedy: reboot leaves a machine alone that never became a node"

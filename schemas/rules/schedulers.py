@@ -24,11 +24,8 @@ def _backends(site: Site) -> list[tuple[Path, Backend]]:
 
 def _run_here(site: Site) -> list[tuple[Path, Backend, KubeScheduler]]:
     """The schedulers that Foresite runs, with the place of their settings."""
-    return [
-        ((*at, "scheduler"), each, each.scheduler)
-        for at, each in _backends(site)
-        if each.kind is BackendKind.KUBE_SCHEDULER and each.scheduler is not None
-    ]
+    ours = (each for each in _backends(site) if each[1].kind is BackendKind.KUBE_SCHEDULER)
+    return [((*at, "scheduler"), each, each.scheduler) for at, each in ours if each.scheduler]
 
 
 def backend_names(site: Site) -> Iterator[Finding]:

@@ -54,10 +54,8 @@ def paths(site: Site, secrets: Secrets) -> Iterator[Finding]:
     for each in secret_references(site):
         other = owners.setdefault(_in_store(site, secrets, each), each)
         if other is not each:
-            message = (
-                f"{_name(other)} and {_name(each)} have one place in the store: "
-                f"{secrets.place(site.name, each.namespace, each.name)}"
-            )
+            both = f"{_name(other)} and {_name(each)} have one place in the store"
+            message = f"{both}: {secrets.place(site.name, each.namespace, each.name)}"
             at = place if "path" in secrets.model_fields_set else _PLACE
             yield say("secret-path-taken", at, message[:160])
             return

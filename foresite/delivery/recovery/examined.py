@@ -58,11 +58,8 @@ class Examined(NamedTuple):
         """Objects of the right name that are not those that were applied. A killed run may have
         made some anew: then its note has them, and its cluster still has others as they were."""
         noted = {of_note(key) for key in self.noted}
-        return [
-            each
-            for each in self.found.other
-            if each.ident not in noted or each.target not in self.found.met
-        ]
+        met, other = self.found.met, self.found.other
+        return [each for each in other if each.ident not in noted or each.target not in met]
 
     @property
     def rebuild_count(self) -> int:

@@ -125,11 +125,8 @@ def _stays(body: Json, kinds: set[str]) -> bool:
 
 def _leftover_fields(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
     """Fields of a killed run. One that a controller owns is sent as the state has it, and stays."""
-    return tuple(
-        each
-        for each in leftovers(body, manifest.body)
-        if not any(f"{each}.".startswith(f"{owned}.") for owned in manifest.ignore)
-    )
+    found, owned = leftovers(body, manifest.body), manifest.ignore
+    return tuple(e for e in found if not any(f"{e}.".startswith(f"{its}.") for its in owned))
 
 
 def leftovers(live: Json, wanted: Json) -> list[Leftover]:

@@ -47,12 +47,8 @@ def run_json(engine: Engine, *arguments: str) -> dict[str, Any]:
 
 def expected_objects(site: Site) -> dict[Key, Manifest]:
     """The objects that a site's stack should have by now."""
-    return {
-        (resource_name(component), each.name): each
-        for component, made in site_objects(site).items()
-        for each in made
-        if not follows(site, each)
-    }
+    every = ((name, each) for name, made in site_objects(site).items() for each in made)
+    return {(resource_name(name), m.name): m for name, m in every if not follows(site, m)}
 
 
 def follows(site: Site, manifest: Manifest) -> bool:

@@ -43,11 +43,8 @@ class Lock(NamedTuple):
         return f"{self.pid}@{self.host}"
 
     def __str__(self) -> str:
-        state = {
-            True: "it lives",
-            False: "it is gone",
-            None: "whether it lives cannot be seen here",
-        }
+        unseen = "whether it lives cannot be seen here"
+        state = {True: "it lives", False: "it is gone", None: unseen}
         return f"process {self.name} of {self.user} since {self.since}: {state[self.alive]}"
 
 
@@ -60,10 +57,8 @@ def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Loc
 
 def parse_locks(text: str) -> list[Lock]:
     """The locks that Pulumi refuses to work for."""
-    return [
-        _lock(int(found["pid"]), found["host"], found["user"], found["at"])
-        for found in _COMPLAINT.finditer(text)
-    ]
+    every = _COMPLAINT.finditer(text)
+    return [_lock(int(each["pid"]), each["host"], each["user"], each["at"]) for each in every]
 
 
 def _read(path: Path) -> Lock | None:
@@ -108,9 +103,6 @@ def _younger(ticks: float, since: str) -> bool:
         taken = datetime.fromisoformat(since).timestamp()
     except ValueError:
         return False
-    booted = next(
-        float(line.split()[1])
-        for line in Path("/proc/stat").read_text(encoding="utf-8").splitlines()
-        if line.startswith("btime ")
-    )
+    lines = Path("/proc/stat").read_text(encoding="utf-8").splitlines()
+    booted = next(float(line.split()[1]) for line in lines if line.startswith("btime "))
     return booted + ticks / os.sysconf("SC_CLK_TCK") > taken + _SLACK

@@ -68,11 +68,8 @@ def _let_go(engine: Engine, site: Site, say: Say) -> None:
 
 def leaving(site: Site, held: Iterable[Stated]) -> list[Stated]:
     """The objects of a state that a decommissioned site no longer has."""
-    kept = {
-        (resource_name(component), each.name)
-        for component, made in site_objects(site).items()
-        for each in made
-    }
+    every = site_objects(site).items()
+    kept = {(resource_name(component), each.name) for component, made in every for each in made}
     return [each for each in held if key_of(each.urn) not in kept]
 
 

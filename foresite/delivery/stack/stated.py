@@ -112,13 +112,9 @@ def read_state(exported: Json) -> State:
     deployment = exported.get("deployment") or {}
     resources = deployment.get("resources") or []
     held = tuple(_state_object(each) for each in resources if key_of(each["urn"]) and _body(each))
-    pending = tuple(
-        Pending(
-            str(each.get("type", "")),
-            (each.get("resource") or {}).get("urn", "").rpartition("::")[2],
-        )
-        for each in deployment.get("pending_operations") or []
-    )
+    begun = deployment.get("pending_operations") or []
+    named = ((str(e.get("type", "")), (e.get("resource") or {}).get("urn", "")) for e in begun)
+    pending = tuple(Pending(kind, urn.rpartition("::")[2]) for kind, urn in named)
     return State(held, pending, dict(_contexts(resources)))
 
 

@@ -31,11 +31,9 @@ def text_edits(mine: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[E
 
             def apply(site: Site, forward: bool, path: str = path, hunk: _Hunk = hunk) -> Site:
                 before_at, after_at, old, new = hunk
-                text = (
-                    _replace_lines(mine[path], before_at, old, new)
-                    if forward
-                    else _replace_lines(theirs[path], after_at, new, old)
-                )
+                side = (mine, before_at, old, new) if forward else (theirs, after_at, new, old)
+                texts, at, gone, come = side
+                text = _replace_lines(texts[path], at, gone, come)
                 return replace(site, texts={**site.texts, path: text})
 
             yield Edit(_cause(path, hunk), apply)

@@ -269,19 +269,11 @@ def _cause(before: Document, after: Document, value: _Value) -> Cause:
     if value.order:
         was, now = (shorten(f"[{names}]", SHOWN) for names in value.order)
         return Cause(*document.place(at), readable(document, at), was, now)
-    return Cause(
-        *document.place(at, key=_entry(value, at)),
-        readable(document, at),
-        _text(value.before) if value.before_at is not None else "",
-        _text(value.after) if not gone else "",
-        gone,
-    )
-
-
-def _entry(value: _Value, at: Path) -> bool:
-    """True if an entry of a map comes or goes as a whole: then its key is the place."""
-    gone = value.after_at is None and bool(at) and isinstance(at[-1], str)
-    return value.before_at is None or gone
+    was = _text(value.before) if value.before_at is not None else ""
+    now = "" if gone else _text(value.after)
+    # Where an entry of a map comes or goes as a whole its key is the place.
+    entry = value.before_at is None or (gone and bool(at) and isinstance(at[-1], str))
+    return Cause(*document.place(at, key=entry), readable(document, at), was, now, gone)
 
 
 def _text(value: Any) -> str:

@@ -87,10 +87,8 @@ class Field(NamedTuple):
         if self.schema.get(LIST_TYPE) != "map":
             return {}
         fields = self.item.schema.get("properties", {})
-        return {
-            key: fields.get(key, {}).get("default", DEFAULTS.get(key))
-            for key in self.schema[LIST_KEYS]
-        }
+        keys = self.schema[LIST_KEYS]
+        return {key: fields.get(key, {}).get("default", DEFAULTS.get(key)) for key in keys}
 
     @property
     def key_paths(self) -> tuple[tuple[str, ...], ...]:

@@ -75,11 +75,8 @@ def _facts(schema: Schema) -> Schema:
 def _manifest(crd: dict[str, Any]) -> dict[str, Any]:
     name = f"{crd['names']['plural']}.{crd['group']}"
     metadata = {"name": name, "labels": crd["labels"]} if crd["labels"] else {"name": name}
-    manifest = {
-        "apiVersion": "apiextensions.k8s.io/v1",
-        "kind": "CustomResourceDefinition",
-        "metadata": metadata,
-        "spec": {key: crd[key] for key in ("group", "names", "scope", "versions")},
-    }
+    head = {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"}
+    spec = {key: crd[key] for key in ("group", "names", "scope", "versions")}
+    manifest = {**head, "metadata": metadata, "spec": spec}
     # what the schema repeats is one object in memory, which a change would reach twice
     return json.loads(json.dumps(manifest))  # type: ignore[no-any-return]

@@ -40,10 +40,8 @@ class Kind:
 def kinds() -> dict[str, Kind]:
     """Every known kind by ``apiVersion/kind``."""
     rows = read("index.json")
-    return {
-        row["kind"]: Kind(row["kind"], row["scope"], row["file"], row.get("large", False))
-        for row in rows
-    }
+    found = (Kind(e["kind"], e["scope"], e["file"], e.get("large", False)) for e in rows)
+    return {each.name: each for each in found}
 
 
 @cache

@@ -162,11 +162,9 @@ def _types(node: Schema) -> list[str]:
 
 def _children(node: Schema, result: Schema, closed: bool, keys: Keys) -> None:
     if "properties" in node:
-        result["properties"] = {
-            name: strict(child, closed, keys)
-            for name, child in node["properties"].items()
-            if keys is None or name in keys
-        }
+        every = node["properties"].items()
+        kept = ((name, child) for name, child in every if keys is None or name in keys)
+        result["properties"] = {name: strict(child, closed, keys) for name, child in kept}
     for key in ("items", "additionalProperties"):
         if key in node:
             child = node[key]
