@@ -77,9 +77,8 @@ def exemptions(rows: Iterable[Mapping[str, Any]], *, own: bool) -> tuple[Exempti
 @cache
 def ours() -> tuple[Exemption, ...]:
     """The exceptions of what Foresite itself makes."""
-    return exemptions(
-        yaml.load(OURS.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader) or [], own=False
-    )
+    rows = yaml.load(OURS.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
+    return exemptions(rows or [], own=False)
 
 
 @lru_cache(maxsize=1024)

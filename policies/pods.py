@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
+from policies.messages import say
 from policies.rule import Found, Json, Object
 from schemas.kubernetes.bodies import mapping
 
@@ -82,9 +83,8 @@ class Pod(NamedTuple):
     @property
     def volumes(self) -> tuple[tuple[str, Json], ...]:
         """Its volumes, each with its place."""
-        return tuple(
-            (f"{self.path}.volumes[{index}]", body) for index, body in items(self.spec, "volumes")
-        )
+        every = items(self.spec, "volumes")
+        return tuple((f"{self.path}.volumes[{index}]", body) for index, body in every)
 
     @property
     def partial(self) -> bool:
@@ -109,13 +109,13 @@ PodCheck = Callable[[Pod], Iterable[Found]]
 ContainerCheck = Callable[[Pod, Container], Iterable[Found]]
 
 
-def of_settings(field: str, refused: Callable[[Any], bool], what: str) -> ContainerCheck:
-    """A rule's check that refuses some values of a field of each container's securityContext;
-    ``what`` says of such a container what it may do."""
+def of_settings(field: str, refused: Callable[[Any], bool]) -> ContainerCheck:
+    """A rule's check that refuses some values of a field of each container's securityContext; the
+    row of its sentence has the field's name."""
 
     def check_setting(_: Pod, each: Container) -> Iterator[Found]:
         if refused(each.security.get(field)):
-            yield Found(f"{each.path}.securityContext.{field}", f"container {each.name} {what}")
+            yield say(field, f"{each.path}.securityContext.{field}", each.name)
 
     return check_setting
 

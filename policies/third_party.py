@@ -144,9 +144,8 @@ def separate(
             if missing := [mark for mark in seen if mark not in granted]:
                 ended = tuple(each for each in mine if each not in valid)
                 told.append(Told(one, danger, tuple(_lines(missing)), ended))
-            unused += [
-                (each, line) for each in mine for line in each.what if not {*_read(line)} <= {*seen}
-            ]
+            lines = ((each, line) for each in mine for line in each.what)
+            unused += [pair for pair in lines if not {*_read(pair[1])} <= {*seen}]
     rows = tuple(
         (known[name], len({title for title, _ in found}), tuple(sorted({r for _, r in found})))
         for name, found in advice.items()

@@ -65,9 +65,8 @@ def _uses(spec: Json, kind: str, name: str) -> tuple[bool, bool]:
             for mount in items(container, "volumeMounts"):
                 partly = mount.get("subPath") or mount.get("subPathExpr")
                 fixed = fixed or bool(partly and mount.get("name") in volumes)
-    pulls = kind == "Secret" and any(
-        each.get("name") == name for each in items(spec, "imagePullSecrets")
-    )
+    secrets = items(spec, "imagePullSecrets") if kind == "Secret" else []
+    pulls = any(each.get("name") == name for each in secrets)
     return mounted or pulls, fixed
 
 
@@ -93,9 +92,8 @@ def _restarts(site: SiteChange, reader: Reader) -> bool:
         return False
     at = TEMPLATES[reader.manifest.group_kind]
     whole = change.before is None or change.after is None
-    return whole or any(
-        each.path[: len(at)] == at and each.path[0] != "metadata" for each in change.fields
-    )
+    inside = (each for each in change.fields if each.path[0] != "metadata")
+    return whole or any(each.path[: len(at)] == at for each in inside)
 
 
 def content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

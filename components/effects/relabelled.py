@@ -36,11 +36,8 @@ def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iter
         return
     before, mine, given = _selecting(site.before), set(hosts), frozenset(keys)
     for name, (manifest, spec) in _selecting(site.after).items():
-        if (
-            name not in before
-            or _changes(site, name)
-            or not keys.intersection(selected_labels(spec))
-        ):
+        other = name not in before or _changes(site, name)
+        if other or not keys.intersection(selected_labels(spec)):
             continue
         old = fits(site.before, before[name][1], given)
         new = fits(site.after, spec, given)
@@ -61,10 +58,8 @@ def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
     """The objects that select nodes on a side, each with the spec of an equivalent pod: DaemonSets,
     and objects that an operator reads."""
     found = {}
-    applied = side.fleet.context is not None
-    direct = {
-        name: each for name, each in side.objects.items() if each.target is Target.SITE and applied
-    }
+    there = side.objects.items() if side.fleet.context is not None else ()
+    direct = {name: each for name, each in there if each.target is Target.SITE}
     for name, manifest in {**direct, **_resource_set_objects(side)}.items():
         selector = mapping(manifest.body, "spec", "nodeSelector")
         if manifest.group_kind == kinds.DAEMON_SET:

@@ -58,18 +58,16 @@ def path(text: str) -> Path:
 
 def leads(short: Path, changed: Path) -> bool:
     """True if a path leads to a changed field or to something around it, as that of its rule."""
-    return len(short) <= len(changed) and all(
-        step in (ANY, its) for step, its in zip(short, changed, strict=False)
-    )
+    steps = zip(short, changed, strict=False)
+    return len(short) <= len(changed) and all(step in (ANY, its) for step, its in steps)
 
 
 def find(rules: Sequence[Rule], kind: GroupKind, changed: Path) -> Rule | None:
     """The rule with the longest path that fits; of two equally long ones the earlier."""
     known = rules.rule_memo if isinstance(rules, Rules) else {}
     if (kind, changed) not in known:
-        fitting = [
-            rule for rule in _of(rules, kind) if not rule.whole and leads(rule.path, changed)
-        ]
+        mine = (rule for rule in _of(rules, kind) if not rule.whole)
+        fitting = [rule for rule in mine if leads(rule.path, changed)]
         usual = find(rules, ANY, changed) if kind != ANY else None
         known[kind, changed] = max(fitting, key=lambda rule: len(rule.path), default=usual)
     return known[kind, changed]

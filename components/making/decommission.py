@@ -83,9 +83,8 @@ class ReleasedObject(NamedTuple):
         """True if all others wait for it: Cluster API takes the machines of a Cluster away in
         order. Until the Cluster is gone it needs the objects that the Cluster refers to (Cluster
         API 1.13, internal/controllers/cluster/cluster_controller.go, reconcileDelete)."""
-        return self.token.startswith("kubernetes:cluster.x-k8s.io/") and self.token.endswith(
-            ":Cluster"
-        )
+        start, end = "kubernetes:cluster.x-k8s.io/", ":Cluster"
+        return self.token.startswith(start) and self.token.endswith(end)
 
     def last_body(self, reason: str) -> Json:
         """The body as it is registered for the last time; ``reason`` is the end's."""

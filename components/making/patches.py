@@ -7,10 +7,8 @@ the preview take from the site file would no longer be true.
 """
 
 import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path as FilePath
 from posixpath import normpath
 from typing import Any, NamedTuple
 
@@ -25,13 +23,12 @@ from components.making.manifest import (
 )
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.patches import Patch
 from schemas.rules.finding import advise
 
-_ROWS: list[dict[str, Any]] = tomllib.loads(
-    FilePath(__file__).with_suffix(".toml").read_text("utf-8")
-)["refused"]
+_ROWS: list[dict[str, Any]] = read_table(__file__)["refused"]
 _GUARDS = {ARGO_OPTIONS, *FLUX_GUARD, "app.kubernetes.io/managed-by"}
 _APPLIERS = ("argoproj.io", "fluxcd.io", "helm.sh", "pulumi.com", "config.kubernetes.io")
 """Domains of keys by which those who apply an object skip, replace, hook or delete it."""

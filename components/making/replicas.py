@@ -9,9 +9,8 @@ from schemas.kubernetes.node_labels import HOSTNAME_LABEL
 
 def deployment(metadata: Json, selector: dict[str, str], replicas: int, template: Json) -> Json:
     """A Deployment that replaces one replica at a time: no host has room for one more."""
-    (found,) = filled(
-        __file__, metadata=metadata, selector=selector, replicas=replicas, template=template
-    )
+    parts = {"selector": selector, "replicas": replicas, "template": template}
+    (found,) = filled(__file__, metadata=metadata, **parts)
     return found
 
 

@@ -6,16 +6,15 @@ one that all share, as ``<nodes>`` for the series that has each node, or for a p
 """
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 from components.making import promql
 from components.making.manifest import Json
 from components.making.watch import Alert, Board, Panel, Query, Severity, record
 from schemas.facts.site import Site
+from schemas.kubernetes.tables import read_table
 
 SHARED = {name.lower(): each for name, each in vars(promql).items() if isinstance(each, str)}
 """Values that all data may ask for: constants of :mod:`components.making.promql`, such as NODES."""
@@ -97,14 +96,12 @@ class Told:
 
 @cache
 def _read(module: str) -> Json:
-    return tomllib.loads(Path(module).with_suffix(".toml").read_text("utf-8"))
+    return read_table(module)
 
 
 def _panel(said: Json) -> Panel:
     """The panel of a row; boards are kept by what they are, so it has no lists."""
-    found: Json = {
-        key: tuple(each) if isinstance(each, list) else each for key, each in said.items()
-    }
+    found: Json = {key: tuple(e) if isinstance(e, list) else e for key, e in said.items()}
     found["queries"] = tuple(Query(*each) for each in said["queries"])
     found["steps"] = tuple((colour, float(value)) for colour, value in said.get("steps", ()))
     return Panel(**found)

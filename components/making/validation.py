@@ -67,11 +67,9 @@ def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
 
 def _intruders(file: str, objects: Sequence[Named], there: Sequence[Named]) -> Iterator[Placed]:
     """What a team brings into a namespace that is Foresite's own; those of teams are theirs."""
-    ours = {
-        (each.target, each.key[3]): component
-        for component, each in there
-        if each.kind == "Namespace" and component not in (EXTRA, "machines", "teams")
-    }
+    spaces = ((name, each) for name, each in there if each.kind == "Namespace")
+    others = (EXTRA, "machines", "teams")
+    ours = {(each.target, each.key[3]): name for name, each in spaces if name not in others}
     for component, manifest in objects:
         owner = ours.get((manifest.target, manifest.key[2])) if component == EXTRA else None
         if owner:

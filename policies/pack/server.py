@@ -32,9 +32,8 @@ def main(root: Path, environ: Mapping[str, str]) -> None:
     except (SiteFileError, ExemptionError, DayError) as error:
         sys.exit(f"the policies cannot be judged: {error}")
     # One at a time: they share what a site's own checks report, and Python runs one anyway.
-    server = grpc.server(
-        ThreadPoolExecutor(max_workers=1), options=[("grpc.max_receive_message_length", _MAX_BYTES)]
-    )
+    options = [("grpc.max_receive_message_length", _MAX_BYTES)]
+    server = grpc.server(ThreadPoolExecutor(max_workers=1), options=options)
     analyzer_pb2_grpc.add_AnalyzerServicer_to_server(_servicer(analyzer), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()

@@ -46,9 +46,8 @@ def _reached_from_outside(each: Object) -> Iterator[Found]:
 def _webhook_blocks(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
-            resources = {
-                name for _, rule in items(hook, "rules") for name in texts(rule.get("resources"))
-            }
+            listed = (rule.get("resources") for _, rule in items(hook, "rules"))
+            resources = {name for one in listed for name in texts(one)}
             # An empty selector chooses everything.
             selectors = (mapping(hook, field) for field in ("namespaceSelector", "objectSelector"))
             narrowed = any(selectors) or items(hook, "matchConditions")

@@ -87,17 +87,9 @@ def _apparmor_profile(pod: Pod) -> Iterator[Found]:
             yield Found(path, f"container {key[len(APPARMOR) :]} runs {value} by AppArmor")
 
 
-_privilege_escalation = of_settings(
-    "allowPrivilegeEscalation",
-    lambda value: value is not False,
-    "may gain rights that it was not started with",
-)
-_privileged = of_settings(
-    "privileged", lambda value: value is True, "is root of its host, with all devices"
-)
-_proc_mount = of_settings(
-    "procMount", lambda value: value not in (None, "Default"), "sees /proc unmasked"
-)
+_privilege_escalation = of_settings("allowPrivilegeEscalation", lambda value: value is not False)
+_privileged = of_settings("privileged", lambda value: value is True)
+_proc_mount = of_settings("procMount", lambda value: value not in (None, "Default"))
 
 
 def _host(field: str, what: str) -> PodCheck:

@@ -23,9 +23,8 @@ def resource_amount(container: Container, part: str, resource: str) -> Any:
 def _resource_requests(pod: Pod, each: Container) -> Iterator[Found]:
     if pod.partial or each.list == "ephemeralContainers":
         return  # a debugger's container may name none
-    missing = [
-        name for name in ("cpu", "memory") if resource_amount(each, "requests", name) is None
-    ]
+    wanted = ("cpu", "memory")
+    missing = [name for name in wanted if resource_amount(each, "requests", name) is None]
     if missing:
         lacking = " and no ".join(missing)
         yield say("resource-requests", f"{each.path}.resources.requests", each.name, lacking)

@@ -41,9 +41,8 @@ def _replicas_apart(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, REPLICATED):
         replicas = mapping(body, "spec").get("replicas")
         pod = mapping(body, "spec", "template", "spec")
-        apart = mapping(pod, "affinity", "podAntiAffinity") or items(
-            pod, "topologySpreadConstraints"
-        )
+        spread = items(pod, "topologySpreadConstraints")
+        apart = mapping(pod, "affinity", "podAntiAffinity") or spread
         if isinstance(replicas, int | float) and replicas > 1 and not apart:
             yield say("replicas-apart", f"{place}spec.template.spec", replicas)
 

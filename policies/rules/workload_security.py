@@ -67,6 +67,4 @@ def _namespace_level(each: Object) -> Iterator[Found]:
             yield Found(f'{place}metadata.labels["{ENFORCE}"]', message)
 
 
-_read_only_root_filesystem = of_settings(
-    "readOnlyRootFilesystem", lambda value: value is not True, "may write over its own programs"
-)
+_read_only_root_filesystem = of_settings("readOnlyRootFilesystem", lambda value: value is not True)

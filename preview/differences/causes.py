@@ -84,11 +84,9 @@ def _carriers(
     before, after = sides
     made = _objects_with_edits(site_of(before), group, forward=True)
     found = {n for n in changes if made.get(n) != before.objects.get(n)} if made else set()
-    if (
-        made is None
-        and (made := _objects_with_edits(site_of(after), group, forward=False)) is not None
-    ):
-        found = {n for n in changes if made.get(n) != after.objects.get(n)}
+    if made is None:
+        made = _objects_with_edits(site_of(after), group, forward=False)
+        found = {n for n in changes if made is not None and made.get(n) != after.objects.get(n)}
     # Of many lines that were edited together each host's object is traced to its own.
     hosts = {edit.host for edit in group if edit.host}
     return {name for name in found if changes[name].one.key[3] not in hosts}

@@ -57,9 +57,8 @@ def _added_lines(site: SitePreview) -> Iterable[Line]:
 def _warnings(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
         things = join_phrases([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
-        yield Line(
-            (Strong("Deleted for good"), ", so to be acknowledged in the pull request: ", *things)
-        )
+        said = ", so to be acknowledged in the pull request: "
+        yield Line((Strong("Deleted for good"), said, *things))
     names = [each.change.one.title for each in site.objects if each.action is Action.REFUSED]
     if names:
         said = "; the API server, a webhook or Pulumi refuses the change, and pulumi up stops there"

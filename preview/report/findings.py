@@ -3,9 +3,7 @@
 A finding has several ``forms``, down to a very short one: the headline takes one of them.
 """
 
-import tomllib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
@@ -29,6 +27,7 @@ from preview.report.words import (
     waiting_ways,
 )
 from preview.result import Preview, SitePreview, State
+from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
 
@@ -109,7 +108,7 @@ def _sites(sites: Iterable[SitePreview]) -> Phrase:
     return list_names([site.name for site in sites], "site")
 
 
-_ENDS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_ENDS = read_table(__file__)
 
 
 def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:

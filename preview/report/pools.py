@@ -131,6 +131,5 @@ def installation(site: SitePreview) -> Section:
     limit = min((each.limit for each in site.installations), default=0)
     notes = tuple(Line((note.format(limit),)) for note in _INSTALL_NOTES)
     title = (f"First installation: {duration(installed_after(site))}",)
-    return Section(
-        "installation", title, (Table(_INSTALL_HEADS, tuple(rows)), *notes) if rows else ()
-    )
+    table = Table(_INSTALL_HEADS, tuple(rows))
+    return Section("installation", title, (table, *notes) if rows else ())

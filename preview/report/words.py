@@ -1,13 +1,12 @@
 """The words of every report: numbers, impacts, and what happens in a few words."""
 
-import tomllib
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from components.effects.vocabulary import Action, Impact, Ledger
 from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.result import Entry, SitePreview, State
+from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
 T = TypeVar("T")
@@ -19,7 +18,7 @@ LONGEST = 9
 FEW = 3
 """Names of a list that are given before the rest is only counted."""
 
-_SHOWN = tomllib.loads(Path(__file__).with_name("impacts.toml").read_text("utf-8"))
+_SHOWN = read_table(__file__, "impacts.toml")
 
 
 def by_impact(what: str) -> dict[Impact, str]:
@@ -209,9 +208,8 @@ def meaning(site: SitePreview, impact: Impact) -> str:
 def scope_text() -> str:
     """What the check covered and what it did not, so that nothing more is implied."""
     unknown = ", ".join(NOT_KNOWN)
-    return (
-        f"checked offline: {', '.join(CHECKED)}; no API server was asked: {unknown} are not known"
-    )
+    asked = f"no API server was asked: {unknown} are not known"
+    return f"checked offline: {', '.join(CHECKED)}; {asked}"
 
 
 def count_text(doing: Doing, of: int = 0) -> str:

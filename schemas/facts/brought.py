@@ -34,9 +34,8 @@ def has_own_rules(group: str, kind: str) -> bool:
     """True for a kind of Kubernetes or of a project that Foresite knows, and of every kind that
     makes machines: no owner states what its objects do."""
     known = (each.rpartition("/") for each in store.kinds())
-    return is_managed(group) or any(
-        name == kind and api.rpartition("/")[0] == group for api, _, name in known
-    )
+    groups = (api.rpartition("/")[0] for api, _, name in known if name == kind)
+    return is_managed(group) or group in groups
 
 
 def fits(path: str, pattern: str) -> bool:
@@ -55,9 +54,8 @@ def files_of(site: Site, entry: Extra, at: Path) -> list[Brought]:
         with suppress(OwnComponentError):
             return [Brought("", make(site, entry.name), at)]
         return []
-    named_by: list[tuple[str, Path]] = [
-        (p, ("manifests", n)) for n, p in enumerate(entry.manifests)
-    ]
+    paths = enumerate(entry.manifests)
+    named_by: list[tuple[str, Path]] = [(path, ("manifests", n)) for n, path in paths]
     if entry.chart:
         named_by.append((f"{entry.chart}/{RENDERED}", ("chart",)))
     found: dict[str, Brought] = {}

@@ -53,9 +53,8 @@ def scheduler_gates(site: Site) -> dict[str, bool]:
     """Feature gates of the site's default kube-scheduler."""
     if not _by_dra(site):
         return {}
-    return _gate_setting("DRAExtendedResource", site.file.cluster.kubernetes) | device_taint_gates(
-        site
-    )
+    found = _gate_setting("DRAExtendedResource", site.file.cluster.kubernetes)
+    return found | device_taint_gates(site)
 
 
 def device_taint_gates(site: Site) -> dict[str, bool]:

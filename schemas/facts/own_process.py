@@ -73,9 +73,8 @@ def _is_data(path: object, event: str) -> bool:
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     """Keep a component from what other runs and other machines would answer differently."""
     if event.startswith(_REFUSED):
-        raise PermissionError(
-            f"a component may not do this ({event}): its objects come of the site"
-        )
+        why = f"a component may not do this ({event}): its objects come of the site"
+        raise PermissionError(why)
     if event in _READS and _is_data(arguments[0], event):
         raise PermissionError("a component may not read files of sites: the preview would not know")
     if event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES:

@@ -67,9 +67,8 @@ def models_held_by(site: Site, *holders: Holder) -> tuple[str, ...]:
 def usable_pools(site: Site, team: Team) -> tuple[Pool, ...]:
     """The pools of workers that pods of a team can use: those without a model that is limited, and
     those of models that the team is guaranteed, at whatever hour."""
-    models = {
-        model for given in (team.accelerators, team.off_peak) for model in given if given[model]
-    }
+    given = (*team.accelerators.items(), *team.off_peak.items())
+    models = {model for model, count in given if count}
     workers = (pool for pool in site.file.pools if pool.role is Role.WORKER)
     return tuple(pool for pool in workers if site.model(pool) in {None, *models})
 

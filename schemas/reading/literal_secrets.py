@@ -100,9 +100,8 @@ def _by_name(path: Path, name: str) -> Literal:
 def _fix(path: Path, what: str = "") -> str:
     at = ".".join(map(str, _in_site(path)))
     by_kind = [fix for part, fix in _FIXES["by_kind"].items() if part in what]
-    by_place = [
-        fix for start, fix in _FIXES["by_place"].items() if f"{at}.".startswith(f"{start}.")
-    ]
+    places = _FIXES["by_place"].items()
+    by_place = [fix for start, fix in places if f"{at}.".startswith(f"{start}.")]
     return str([*by_kind, *by_place, _FIXES["anywhere"]][0])
 
 

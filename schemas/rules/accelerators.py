@@ -66,9 +66,8 @@ def prefix(settings: AcceleratorSettings) -> Iterator[Finding]:
 
 def resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     """No resource means two things: two models, or a model and what another's plugin makes."""
-    meaning = {
-        each.record.plugin.resource: f"the plugin of {each.model}" for each in served_models(site)
-    }
+    served = served_models(site)
+    meaning = {e.record.plugin.resource: f"the plugin of {e.model}" for e in served}
     taken: dict[str, str] = {}
     for each in served_models(site):
         mine = site.resource(each.model)

@@ -4,15 +4,15 @@ Sources: Kubernetes 1.34, apiserver pkg/apis/apiserver/validation; kubeadm app/p
 and app/phases/etcd (arguments of its own).
 """
 
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path as FilePath
 from typing import Any
 
 import yaml
 
 from schemas.facts.site import Site
+from schemas.kubernetes import tables
+from schemas.kubernetes.tables import read_table
 from schemas.model.access import RESERVED
 from schemas.model.control_plane import Encryption
 from schemas.model.primitives import minor
@@ -30,8 +30,7 @@ _KINDS = {
 
 @cache
 def _arguments() -> dict[str, Any]:
-    table = FilePath(__file__).parents[1] / "kubernetes" / "arguments.toml"
-    return tomllib.loads(table.read_text("utf-8"))
+    return read_table(tables.__file__, "arguments.toml")
 
 
 def arguments(site: Site) -> Iterator[Finding]:

@@ -29,9 +29,8 @@ parse_network = lru_cache(maxsize=64)(IPv4Network)
 
 def networks(site: Site) -> Iterator[Finding]:
     """No two networks of a site overlap."""
-    everything: list[tuple[str, Path, Any]] = [
-        (name, place, _any_network(text)) for name, place, text in site_networks(site)
-    ]
+    named = site_networks(site)
+    everything: list[tuple[str, Path, Any]] = [(n, at, _any_network(text)) for n, at, text in named]
     for (name, first, network), (other_name, place, other) in combinations(everything, 2):
         # Zones of one further network may share a subnet; bmc_network sees to that of BMCs.
         shared = first[:2] == place[:2] and first[0] == "networks" and network == other

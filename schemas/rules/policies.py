@@ -8,12 +8,12 @@ definition (literals, comments).
 """
 
 import re
-import tomllib
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path as FilePath
 
 from schemas.facts.site import Site
+from schemas.kubernetes import tables
+from schemas.kubernetes.tables import read_table
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path, say
 
@@ -77,8 +77,7 @@ def in_no_namespace(group: str, name: str) -> bool:
 @cache
 def _in_no_namespace() -> dict[str, list[str]]:
     """By group the names of resources that are in no namespace."""
-    table = FilePath(__file__).parents[1] / "kubernetes" / "no_namespace.toml"
-    return tomllib.loads(table.read_text("utf-8"))
+    return read_table(tables.__file__, "no_namespace.toml")
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:

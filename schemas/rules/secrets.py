@@ -27,10 +27,8 @@ _OF_CLUSTER_API = ("kubeconfig", "ca", "etcd", "proxy", "sa")
 def stores(site: Site, secrets: Secrets) -> Iterator[Finding]:
     """Each cluster that Secrets are read on has a store, and no other has one."""
     references = secret_references(site)
-    for field, store, management in (
-        ("management", secrets.management, True),
-        ("site", secrets.site, False),
-    ):
+    stores = (("management", secrets.management, True), ("site", secrets.site, False))
+    for field, store, management in stores:
         needed = [each for each in references if each.management is management]
         cluster = "the management cluster" if management else "the site's own cluster"
         if needed and store is None:

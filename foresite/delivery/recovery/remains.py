@@ -81,9 +81,8 @@ def remains(
     kept_kinds |= {each.ident.kind for each in held.values() if each.keep}
     kept = tuple(each for each in orphans if _stays(live[each], kept_kinds))
     both = {each: wanted[each] for each in wanted if each in live}
-    unlike = {
-        each: tuple(differences({_ONE: one}, {_ONE: live[each]})) for each, one in both.items()
-    }
+    pairs = {each: ({_ONE: one}, {_ONE: live[each]}) for each, one in both.items()}
+    unlike = {each: tuple(differences(*pair)) for each, pair in pairs.items()}
     left = {each: _leftover_fields(one, live[each]) for each, one in both.items()}
     uids = {each: live[each]["metadata"].get("uid", "") for each in held if each in live}
     # Without a uid nobody can tell whether an object is the very one that the state knows.

@@ -224,9 +224,8 @@ class Engine:
         """
         for lock in self.locks():
             if lock.alive is not False:
-                say(
-                    f"another run holds the lock of {self.stack}: process {lock.pid} on {lock.host}"
-                )
+                owner = f"process {lock.pid} on {lock.host}"
+                say(f"another run holds the lock of {self.stack}: {owner}")
                 return False
             say(f"the previous run was killed (process {lock.pid}): its lock is released")
             self.cancel()

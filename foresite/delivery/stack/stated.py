@@ -120,9 +120,8 @@ def read_state(exported: Json) -> State:
 
 def _state_object(resource: Json) -> Stated:
     provider = str(resource.get("provider", "")).rpartition("::")[0].rpartition("::")[2]
-    protect, keep, leaving = (
-        bool(resource.get(key)) for key in ("protect", "retainOnDelete", "delete")
-    )
+    flags = ("protect", "retainOnDelete", "delete")
+    protect, keep, leaving = (bool(resource.get(key)) for key in flags)
     uid = ((resource.get("outputs") or {}).get("metadata") or {}).get("uid") or ""
     # What somebody's own provider made counts as the management cluster's: it is not overlooked.
     target = Target(provider) if provider in set(Target) else Target.MANAGEMENT

@@ -80,9 +80,8 @@ def edit_state(exported: Json, inputs: Mapping[str, Json], drop: set[str]) -> Js
         deployment["resources"] = kept
     pending = deployment.get("pending_operations")
     if pending and drop:
-        deployment["pending_operations"] = [
-            each for each in pending if each["resource"]["urn"] not in drop
-        ]
+        begun = [each for each in pending if each["resource"]["urn"] not in drop]
+        deployment["pending_operations"] = begun
     return state
 
 

@@ -192,6 +192,7 @@ def _of_management(before: Input, after: Input) -> Iterator[Edit]:
 
 def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
     """The values that differ, as deep down as both sides have the same shape."""
+    mine, theirs = (_name_indexes(side) for side in (before, after))
     if isinstance(before, dict) and isinstance(after, dict):
         for key in dict.fromkeys((*after, *before)):
             if key not in before:
@@ -200,9 +201,7 @@ def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
                 yield _Value((*old, key), None, before[key], None)
             else:
                 yield from _values(before[key], after[key], (*old, key), (*new, key))
-    elif (mine := _name_indexes(before)) is not None and (
-        theirs := _name_indexes(after)
-    ) is not None:
+    elif mine is not None and theirs is not None:
         for name in dict.fromkeys((*theirs, *mine)):
             if name not in mine:
                 yield _Value(None, (*new, theirs[name]), None, after[theirs[name]])

@@ -201,9 +201,8 @@ def _faults(error: jsonschema_rs.ValidationError, schema: Schema) -> Iterator[Fa
         case Error.Pattern(pattern):
             yield Fault(path, f"{_show(error.instance)} does not match {pattern}")
         case Error.Custom(_, index):
-            yield Fault(
-                (*path, int(index)), "is null or has the same keys as an earlier item of its list"
-            )
+            message = "is null or has the same keys as an earlier item of its list"
+            yield Fault((*path, int(index)), message)
         case _:
             yield Fault(path, shorten(error.message, 200))
 
