@@ -6,7 +6,7 @@ applied. What cannot be read is told, as nobody can say what is in it.
 """
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from policies.memo import may_embed, memoize
@@ -61,16 +61,16 @@ Step = str | int
 Path = tuple[Step, ...]
 
 
-def strings(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
-    """Every text of an object and its place, keys left out."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from strings(item, (*path, str(key)))
+def nodes(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """An object and all that is in it, keys left out, each with its place."""
+    yield path, value
+    items: Iterable[tuple[Step, Any]] = ()
+    if isinstance(value, dict):
+        items = ((str(key), item) for key, item in value.items())
     elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from strings(item, (*path, index))
+        items = enumerate(value)
+    for step, item in items:
+        yield from nodes(item, (*path, step))
 
 
 @memoize
@@ -98,8 +98,8 @@ def makers(body: Json, path: str) -> tuple[str, ...]:
 def _manifests(body: Json) -> Iterator[tuple[Path, str]]:
     """The texts of an object that may have others in them."""
     if may_embed(body):
-        for path, text in strings(body):
-            if "apiVersion" in text and "kind" in text:
+        for path, text in nodes(body):
+            if isinstance(text, str) and "apiVersion" in text and "kind" in text:
                 yield path, text
 
 

@@ -127,8 +127,3 @@ class Violation(NamedTuple):
 def text(value: object) -> str:
     """A text; empty where it is none."""
     return value if isinstance(value, str) else ""
-
-
-def texts(value: object) -> list[str]:
-    """The texts of a list; nothing where it is none."""
-    return [each for each in value if isinstance(each, str)] if isinstance(value, list) else []

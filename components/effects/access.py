@@ -17,8 +17,6 @@ from components.making.manifest import Json, Manifest
 from schemas.kubernetes.bodies import items, mapping, texts
 
 RBAC = "Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/rbac.go"
-RBAC_VALIDATION = "Kubernetes 1.34, pkg/apis/rbac/validation/validation.go"
-TOKENS = "Kubernetes 1.34, pkg/serviceaccount/claims.go, plugin/pkg/admission/serviceaccount"
 AGGREGATION = "Kubernetes 1.34, pkg/controller/clusterroleaggregation"
 ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy, plugin/webhook"
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"

@@ -1,5 +1,4 @@
-"""Effects of changes to the other kinds: namespaces, definitions, services, limits, classes,
-storage.
+"""Effects of changes to namespaces, definitions, services, limits, classes and storage.
 
 Source: Kubernetes 1.34, pkg/apis (core, scheduling, node, storage, policy; validation.go each),
 and the controllers that each rule names.

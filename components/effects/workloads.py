@@ -24,7 +24,6 @@ STATEFUL_SET = f"{CONTROLLERS}/statefulset/stateful_set_control.go"
 JOB = f"{CONTROLLERS}/job/job_controller.go"
 COLLECTED = f"{CONTROLLERS}/garbagecollector/garbagecollector.go"
 APPS = "Kubernetes 1.34, pkg/apis/apps/validation/validation.go"
-CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go, ValidatePodUpdate"
 
 Count = Callable[[Manifest], int]
 """How many pods an object keeps."""

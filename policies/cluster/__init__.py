@@ -65,30 +65,14 @@ class Facts(NamedTuple):
     cluster: str = ""
 
 
-class Matched(NamedTuple):
-    """Writes that a rule judges: of these resources of an API group. Of custom resources every
-    version, as an older one that is still served would be a way around it."""
-
-    group: str
-    resources: tuple[str, ...]
-    operations: tuple[str, ...]
-    versions: tuple[str, ...] = ("v1",)
-
-
-class Validation(NamedTuple):
-    """CEL that is true of a good write, and CEL for what a person reads of another one."""
-
-    expression: str
-    message: str
-
-
 @dataclass(frozen=True, slots=True)
 class ClusterRule:
     """A rule that an API server holds.
 
-    ``where`` are the objects that the binding is for (MatchResources); ``params`` the paramKind
-    of the policy and the paramRef of the binding. What cannot be judged is refused
-    (failurePolicy Fail): each expression has a value for whatever the schemas let through.
+    ``matches`` and ``validations`` are as in rules.yaml; ``where`` are the objects that the
+    binding is for (MatchResources); ``params`` the paramKind of the policy and the paramRef of
+    the binding. What cannot be judged is refused (failurePolicy Fail): each expression has a
+    value for whatever the schemas let through.
     """
 
     name: str
@@ -96,8 +80,8 @@ class ClusterRule:
     what: str
     why: str
     source: str
-    matches: tuple[Matched, ...]
-    validations: tuple[Validation, ...]
+    matches: Sequence[Json]
+    validations: Sequence[Json]
     variables: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     where: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     params: Sequence[Json] = ()
@@ -136,13 +120,7 @@ def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
         but = {"key": "kubernetes.io/metadata.name", "operator": "NotIn"}
         expressions = found["where"]["namespaceSelector"]["matchExpressions"]
         expressions.append({**but, "values": list(facts.operators)})
-    matches = tuple(_matched(**each) for each in found.pop("matches"))
-    validations = tuple(Validation(**each) for each in found.pop("validations"))
-    return ClusterRule(name, cluster, matches=matches, validations=validations, **found)
-
-
-def _matched(group: str, **said: list[str]) -> Matched:
-    return Matched(group, **{name: tuple(values) for name, values in said.items()})
+    return ClusterRule(name, cluster, **found)
 
 
 def _fill(said: Any, values: Mapping[str, str]) -> Any:
@@ -156,19 +134,14 @@ def _fill(said: Any, values: Mapping[str, str]) -> Any:
 
 def policy(rule: ClusterRule) -> Json:
     """The spec of the rule's ValidatingAdmissionPolicy."""
-    resources = [
-        {
-            "apiGroups": [each.group],
-            "apiVersions": list(each.versions),
-            "operations": list(each.operations),
-            "resources": list(each.resources),
-        }
-        for each in rule.matches
-    ]
-    validations = [
-        {"expression": each.expression, "messageExpression": each.message, "reason": "Forbidden"}
-        for each in rule.validations
-    ]
+    resources = []
+    for each in rule.matches:
+        head = {"apiGroups": [each["group"]], "apiVersions": each.get("versions", ["v1"])}
+        resources.append({**head, **{key: each[key] for key in ("operations", "resources")}})
+    validations = []
+    for each in rule.validations:
+        said = {"expression": each["expression"], "messageExpression": each["message"]}
+        validations.append({**said, "reason": "Forbidden"})
     matched = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": resources}}
     spec: Json = {**matched, "validations": validations}
     if rule.variables:

@@ -1,5 +1,4 @@
-"""The policies of a site's own file and of its region's, read by themselves: the pack shares no
-code with the model.
+"""The policies of a site's file and of its region's; the pack shares no code with the model.
 
 Both read the same text; where it is not a file that the model would take, the program that the
 engine runs says so.

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from policies.embedded import bodies
 from policies.messages import say
 from policies.pods import items
-from policies.rule import Found, Json, Object, text, texts
-from schemas.kubernetes.bodies import mapping
+from policies.rule import Found, Json, Object, text
+from schemas.kubernetes.bodies import mapping, texts
 from schemas.kubernetes.tables import read_table
 
 ROLES = frozenset({"Role", "ClusterRole"})
@@ -41,7 +41,7 @@ def rules_of(each: Object) -> Iterator[tuple[str, Json, str]]:
 def _roles_without_wildcards(each: Object) -> Iterator[Found]:
     for place, rule, _ in rules_of(each):
         for field in ("verbs", "resources", "apiGroups", "nonResourceURLs"):
-            found = [value for value in texts(rule.get(field)) if "*" in value]
+            found = [value for value in texts(rule, field) if "*" in value]
             if found:
                 yield say("wildcards", f"{place}.{field}", (*found,), field)
     for place, body in bodies(each, ROLES):
@@ -57,11 +57,11 @@ def _roles_without_wildcards(each: Object) -> Iterator[Found]:
 
 def _roles_without_escalation(each: Object) -> Iterator[Found]:
     for place, rule, _ in rules_of(each):
-        found = [verb for verb in ESCALATING if verb in texts(rule.get("verbs"))]
+        found = [verb for verb in ESCALATING if verb in texts(rule, "verbs")]
         if found:
             yield say("escalating-verbs", f"{place}.verbs", (*found,))
-        groups, resources = set(texts(rule.get("apiGroups"))), set(texts(rule.get("resources")))
-        writes = WRITES if WRITING & set(texts(rule.get("verbs"))) else {}
+        groups, resources = set(texts(rule, "apiGroups")), set(texts(rule, "resources"))
+        writes = WRITES if WRITING & set(texts(rule, "verbs")) else {}
         for (group, resource), message in (WAYS | writes).items():
             # All that RBAC takes for a subresource (Kubernetes 1.34, pkg/apis/rbac/v1/
             # evaluation_helpers.go).
@@ -72,10 +72,10 @@ def _roles_without_escalation(each: Object) -> Iterator[Found]:
 
 def _secrets_of_one_namespace(each: Object) -> Iterator[Found]:
     for place, rule, kind in rules_of(each):
-        core = {"", "*"} & set(texts(rule.get("apiGroups")))
-        asked = {"secrets", "*"} & set(texts(rule.get("resources")))
-        reads = READING & set(texts(rule.get("verbs")))
-        named = texts(rule.get("resourceNames"))
+        core = {"", "*"} & set(texts(rule, "apiGroups"))
+        asked = {"secrets", "*"} & set(texts(rule, "resources"))
+        reads = READING & set(texts(rule, "verbs"))
+        named = texts(rule, "resourceNames")
         if kind == "ClusterRole" and core and asked and reads and not named:
             yield say("reads-every-secret", f"{place}.resources", reads)
 

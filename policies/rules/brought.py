@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from policies.embedded import bodies
 from policies.messages import say
 from policies.pods import Pod, items
-from policies.rule import Found, Json, Object, text, texts
+from policies.rule import Found, Json, Object, text
 from policies.rules.accelerators import is_extended
 from policies.rules.access import BINDINGS, EVERYWHERE, ROLES, WRITING, rules_of
 from policies.rules.network import POLICIES, WEBHOOKS
 from policies.rules.ownership import component_of
-from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.bodies import mapping, texts
 from schemas.kubernetes.pod_security import ENFORCE
 from schemas.kubernetes.tables import read_table
 
@@ -46,10 +46,10 @@ def _devices_held(pod: Pod) -> Iterator[Found]:
 
 def _writes_everywhere(each: Object) -> Iterator[Found]:
     for place, rule, kind in rules_of(each):
-        groups, resources = {*texts(rule.get("apiGroups"))}, {*texts(rule.get("resources"))}
+        groups, resources = {*texts(rule, "apiGroups")}, {*texts(rule, "resources")}
         named = {name for group, name in EVERYWHERE if {group, "*"} & groups} & resources
-        may = (WRITING | DELETING) & {*texts(rule.get("verbs"))}
-        if kind == "ClusterRole" and named and may and not texts(rule.get("resourceNames")):
+        may = (WRITING | DELETING) & {*texts(rule, "verbs")}
+        if kind == "ClusterRole" and named and may and not texts(rule, "resourceNames"):
             yield say("writes-everywhere", f"{place}.resources", may, named)
 
 
@@ -90,7 +90,7 @@ def _admission_of_others(each: Object) -> Iterator[Found]:
 
 def _of_kubernetes(body: Json, field: str) -> bool:
     """True if rules are over kinds of Kubernetes, or say no group."""
-    groups = [group for _, rule in items(body, field) for group in texts(rule.get("apiGroups"))]
+    groups = [group for _, rule in items(body, field) for group in texts(rule, "apiGroups")]
     return not groups or any("." not in e or e.endswith((".k8s.io", "metal3.io")) for e in groups)
 
 

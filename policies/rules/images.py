@@ -4,9 +4,9 @@ of operating systems by checksum, in every kind of object.
 
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from policies.embedded import Path, embedded_objects, format_path
+from policies.embedded import embedded_objects, format_path, nodes
 from policies.memo import may_have, memoize
 from policies.messages import say
 from policies.rule import Found, Json, Object
@@ -55,21 +55,9 @@ def _with_image(body: Json) -> tuple[tuple[str, Json], ...]:
     return tuple(
         (f"{place}{format_path(path)}.".lstrip("."), value)
         for place, body in bodies
-        for path, value in _maps(body, ())
-        if "image" in value and path[:1] != ("metadata",)
+        for path, value in nodes(body)
+        if isinstance(value, dict) and "image" in value and path[:1] != ("metadata",)
     )
-
-
-def _maps(value: Any, path: Path) -> Iterator[tuple[Path, Json]]:
-    if isinstance(value, dict):
-        yield path, value
-        for key, item in value.items():
-            if isinstance(item, dict | list):
-                yield from _maps(item, (*path, str(key)))
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            if isinstance(item, dict | list):
-                yield from _maps(item, (*path, index))
 
 
 def _whole(value: Json, image: str) -> str:

@@ -8,8 +8,8 @@ from policies.embedded import bodies
 from policies.messages import say
 from policies.nodes import GIVEN, cluster_of, selector
 from policies.pods import Pod, items, pods
-from policies.rule import Found, Json, Object, text, texts
-from schemas.kubernetes.bodies import mapping
+from policies.rule import Found, Json, Object, text
+from schemas.kubernetes.bodies import mapping, texts
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
 
@@ -46,8 +46,9 @@ def _reached_from_outside(each: Object) -> Iterator[Found]:
 def _webhook_blocks(each: Object) -> Iterator[Found]:
     for place, body in bodies(each, WEBHOOKS):
         for index, hook in items(body, "webhooks"):
-            listed = (rule.get("resources") for _, rule in items(hook, "rules"))
-            resources = {name for one in listed for name in texts(one)}
+            resources = {
+                name for _, rule in items(hook, "rules") for name in texts(rule, "resources")
+            }
             # An empty selector chooses everything.
             selectors = (mapping(hook, field) for field in ("namespaceSelector", "objectSelector"))
             narrowed = any(selectors) or items(hook, "matchConditions")

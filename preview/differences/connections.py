@@ -1,5 +1,4 @@
-"""The clusters that a site is applied to: another kubeconfig context moves objects that do not
-differ.
+"""The clusters of a site: another kubeconfig context moves objects that do not differ.
 
 A context is how Pulumi tells clusters apart (``cluster_identifier`` in components/shell.py). To
 which cluster a name leads is written in nobody's repository.

@@ -129,8 +129,7 @@ def _leftover_fields(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
 
 
 def leftovers(live: Json, wanted: Json) -> list[Leftover]:
-    """The parts of a live object that are ours and not wanted: fields of a run that the site does
-    not have any more.
+    """The parts of a live object that are ours and not wanted: fields that the site has no more.
 
     ``pulumi refresh`` does not see them: it looks only at fields that the state has (provider 4.25,
     ``pruneLiveState`` in provider.go). A change that was killed halfway and then taken back in Git

@@ -1,5 +1,4 @@
-"""The edits of a person between two sides of a site: each edit, its place, and how to apply it
-alone.
+"""The edits of a person between two sides of a site: each, its place, and how to do it alone.
 
 values.py is the way in, and compares site files, catalogue and release; hosts.py the host list,
 texts.py the files that a site names; edit.py is what an edit is.

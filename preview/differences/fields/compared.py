@@ -25,8 +25,7 @@ _PLAIN_STEP = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 
 
 def compare_fields(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], tuple[Path, ...]]:
-    """The fields that differ, and the lists with keys, and sets, whose items come in another order;
-    both sorted by path.
+    """The fields that differ, and the lists with keys, and sets, in another order; sorted by path.
 
     A subtree that comes or goes is one change. Of a list with keys a step is the item's key
     (several joined by ``/``), of a set the member, of other lists the index: of an item that goes

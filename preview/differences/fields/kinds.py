@@ -1,5 +1,4 @@
-"""Facts of Kubernetes on an object's fields: which lists are maps or sets, which value is a
-quantity.
+"""Facts of Kubernetes on fields: which lists are maps or sets, and which values are quantities.
 
 Read from the schemas of the real kinds. Where there is none, or it is silent, a list is atomic and
 a text is only a text.

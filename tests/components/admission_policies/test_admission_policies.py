@@ -79,23 +79,23 @@ def test_a_rule_says_all_that_a_reader_asks(rule: Any) -> None:
 @every_rule
 def test_no_rule_looks_at_what_nodes_and_leaders_live_by(rule: Any) -> None:
     for each in rule.matches:
-        assert "*" not in (each.group, *each.resources, *each.operations)
-        assert not {name for name in each.resources if "lease" in name or name == "events"}
+        assert "*" not in (each["group"], *each["resources"], *each["operations"])
+        assert not {name for name in each["resources"] if "lease" in name or name == "events"}
         # Of a status only the labels that come with it: a real server shows that reports pass.
-        status = {name for name in each.resources if name.endswith("/status")}
+        status = {name for name in each["resources"] if name.endswith("/status")}
         assert status <= {"nodes/status", "namespaces/status"}
     if rule.cluster == MANAGEMENT:
         # What controllers write and make on a management cluster is theirs.
-        assert {op for each in rule.matches for op in each.operations} == {"DELETE"}
-    if any(set(each.resources) & {"nodes"} for each in rule.matches):
-        assert [each.operations for each in rule.matches] == [("UPDATE",)]
+        assert {op for each in rule.matches for op in each["operations"]} == {"DELETE"}
+    if any(set(each["resources"]) & {"nodes"} for each in rule.matches):
+        assert [each["operations"] for each in rule.matches] == [["UPDATE"]]
 
 
 @every_rule
 def test_expressions_are_whole(rule: Any) -> None:
     for each in rule.validations:
-        assert fault_of(f"object == ({each.expression})") is None
-        assert fault_of(f"object == ({each.message})") is None
+        assert fault_of(f"object == ({each['expression']})") is None
+        assert fault_of(f"object == ({each['message']})") is None
     for text in rule.variables.values():
         assert fault_of(f"object == ({text})") is None
 
@@ -103,7 +103,7 @@ def test_expressions_are_whole(rule: Any) -> None:
 @every_rule
 def test_of_the_sites_own_cluster_who_may_change_a_rule_may_break_it(rule: Any) -> None:
     """But for one, which any program of ours keeps by itself."""
-    free = [each for each in rule.validations if "variables.allowed" not in each.expression]
+    free = [each for each in rule.validations if "variables.allowed" not in each["expression"]]
     assert bool(free) == (rule.cluster == MANAGEMENT or rule.name == "image-digest")
 
 
