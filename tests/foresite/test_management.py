@@ -14,7 +14,7 @@ from tests.foresite.test_pulumi import Trial, differences, make_trial
 from tests.invalid.faults import build
 from tests.kit.management import FILE, OPERATOR, put, vendor
 
-NAME = "mgmt-jp-west"
+NAME = "mgmt-jp-east"
 
 
 def run(root: Path, *arguments: str) -> int:
@@ -58,7 +58,7 @@ def test_it_is_rendered_by_itself(tmp_path: Path, capsys: pytest.CaptureFixture[
     core = yaml.safe_load((folder / "management/management/coreprovider.yaml").read_text())
     assert core["metadata"]["name"] == "cluster-api"
     capsys.readouterr()
-    assert run(tmp_path, "render", "--management", "mgmt-jp-wst") == 1
+    assert run(tmp_path, "render", "--management", "mgmt-jp-est") == 1
     assert f"write {NAME}" in capsys.readouterr().out
     assert run(tmp_path, "render", "kyoto-1", "--management", NAME) == 2
 

@@ -13,7 +13,7 @@ from schemas.reading.tree import Tree
 from schemas.rules.management import read_management
 
 FILE = Path(__file__).with_suffix(".yaml")
-"""The file of mgmt-jp-west, as an operator would write it."""
+"""The file of mgmt-jp-east, as an operator would write it."""
 OPERATOR = """apiVersion: apps/v1
 kind: Deployment
 metadata: {name: controller-manager, namespace: baremetal-operator-system}
@@ -35,7 +35,7 @@ metadata: {name: baremetal-operator-system, labels: {theirs: kept}}
 """Manifests as another project publishes them; no real ones."""
 
 
-def put(root: Path, name: str = "mgmt-jp-west", more: str = "", **values: Any) -> Path:
+def put(root: Path, name: str = "mgmt-jp-east", more: str = "", **values: Any) -> Path:
     """Write the file of a management cluster, with other values of its keys."""
     said = yaml.safe_load(FILE.read_text("utf-8")) | {"management": name} | values
     path = root / "management" / f"{name}.yaml"
@@ -52,7 +52,7 @@ def vendor(root: Path, text: str = OPERATOR) -> list[dict[str, str]]:
     return [{"file": "vendor/bmo.yaml", "sha256": hashlib.sha256(text.encode()).hexdigest()}]
 
 
-def managed_site(site: Site, root: Path | None = None, name: str = "mgmt-jp-west") -> Site:
+def managed_site(site: Site, root: Path | None = None, name: str = "mgmt-jp-east") -> Site:
     """A site whose management cluster has a file: that of ``root``, or FILE."""
     files = {**installed_files(), f"management/{name}.yaml": FILE.read_bytes()}
     found = read_management(Tree(files) if root is None else root, name)

@@ -103,7 +103,7 @@ def test_a_site_has_none_of_them_and_the_preview_sees_all() -> None:
 
 def of_cluster(root: Path) -> list[Manifest]:
     put(root, manifests=vendor(root))
-    loaded = load_management(root, "mgmt-jp-west")
+    loaded = load_management(root, "mgmt-jp-east")
     assert loaded.site is not None, loaded.problems
     every = site_objects(loaded.site)
     assert object_problems(loaded.site, every) == []

@@ -31,9 +31,9 @@ def with_values(root: Path, vendored: str | None, values: dict[str, Any]) -> Non
             node = node[int(step) if step.isdigit() else step]
         node[last] = value
     put(root, **{key: said[key] for key in said if key != "management"})
-    if (name := said["management"]) != "mgmt-jp-west":
-        file = root / "management/mgmt-jp-west.yaml"
-        file.write_text(file.read_text().replace("management: mgmt-jp-west", f"management: {name}"))
+    if (name := said["management"]) != "mgmt-jp-east":
+        file = root / "management/mgmt-jp-east.yaml"
+        file.write_text(file.read_text().replace("management: mgmt-jp-east", f"management: {name}"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -99,6 +99,6 @@ def test_no_file_stops_the_reader(tmp_path: Path, name: str, text: str, code: Co
 
 def test_a_link_is_not_followed(root: Path) -> None:
     put(root).unlink()
-    (root / "management/mgmt-jp-west.yaml").symlink_to("/etc/passwd")
+    (root / "management/mgmt-jp-east.yaml").symlink_to("/etc/passwd")
     (found,) = management_problems(root)
     assert found.code is Code.FILE_UNREADABLE
