@@ -82,7 +82,7 @@ def live(manager: str = "kustomize-controller") -> list[Json]:
         if not held:
             continue
         host["spec"] |= {"consumerRef": {"kind": "Metal3Machine", "name": f"m3m-{number}"},
-                         "image": {"url": "http://images.prod.example/node.qcow2"},
+                         "image": {"url": "http://images.prod.lan/node.qcow2"},
                          "automatedCleaningMode": "metadata"}  # fmt: skip
         mark = "control-plane" if number < CONTROL else "deployment-name"
         machine = _made("Machine", f"m-{number}", {f"cluster.x-k8s.io/{mark}": CLUSTER})
