@@ -1,6 +1,6 @@
 """A running cluster comes under Foresite on the real controllers, and no machine is replaced.
 
-Each run takes two minutes or three on two cores that are idle; what is forced is done by hand.
+Each run takes two to six minutes beside others; what is forced is done by hand.
 """
 
 from typing import Any
