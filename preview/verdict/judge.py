@@ -16,6 +16,7 @@ from components.effects.vocabulary import (
 )
 from components.machines.effects import kinds
 from components.machines.installation import installations
+from components.machines.names import UNHEALTHY_ANNOTATION
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
@@ -179,6 +180,11 @@ def _deletes(site: SiteChange, change: ObjectChange) -> bool:
     return named or change.one.target is Target.MANAGEMENT
 
 
+def _out(host: Manifest) -> bool:
+    """True of a host that is away for repair: it has no machine that could be lost."""
+    return UNHEALTHY_ANNOTATION in (host.body["metadata"].get("annotations") or {})
+
+
 def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> int:
     """How many machines MachineDeployments lose, alternatives counted once; of one that goes all,
     though other objects may use their hosts again."""
@@ -203,7 +209,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     A host that leaves the list and the machine that its pool then has too many count once.
     """
     gone = {name: each for name, each in site.changes.items() if _deletes(site, each)}
-    hosts = sum(each.group_kind == kinds.HOST and each.one.protect for each in gone.values())
+    hosts = sum(each.group_kind == kinds.HOST and not _out(each.one) for each in gone.values())
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)
     machines = _machines_lost(site, effects)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+import yaml
 
 from components.effects.vocabulary import Impact
 from components.machines.adopted import same_bmc
@@ -340,3 +341,30 @@ def test_bmc_addresses_that_say_the_same() -> None:
     assert all(same_bmc(one, full) for one in (full, f"{full}/", "10.0.0.1", "redfish://10.0.0.1"))
     others = ("10.0.0.2", "ipmi://10.0.0.1", "redfish://10.0.0.1/redfish/v1/Systems/2")
     assert not any(same_bmc(one, full) for one in others)
+
+
+@pytest.mark.parametrize(
+    ("key", "kinds", "hosts"),
+    [
+        ("namespace", (), 6),
+        ("cluster", ("Cluster",), 6),
+        ("control_plane", ("KubeadmControlPlane",), 3),
+        ("deployment", ("MachineDeployment",), 3),
+    ],
+)
+def test_another_name_of_before_is_never_nothing(
+    adopted: Path, key: str, kinds: tuple[str, ...], hosts: int
+) -> None:
+    """In the site's file, and in that of the objects alike."""
+    before = known(adopted)
+    site, kept = (adopted / WRITTEN[0]), (adopted / WRITTEN[2])
+    data, objects = yaml.safe_load(site.read_text()), list(yaml.safe_load_all(kept.read_text()))
+    (data["adopted"] if key in data["adopted"] else data["pools"][1]["adopted"])[key] = "other"
+    for each in objects:
+        if each["kind"] in kinds or not kinds:
+            each["metadata"]["name" if kinds else "namespace"] = "other"
+    site.write_text(yaml.safe_dump(data))
+    kept.write_text(yaml.safe_dump_all(objects))
+    sides = [side_of(each, objects_by_name(each)) for each in (before, known(adopted))]
+    found = judge(compare("prod", *sides), {}, {})
+    assert sum(each.impact is not Impact.NONE for each in found.hosts) == hosts

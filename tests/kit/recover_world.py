@@ -132,7 +132,7 @@ class World:
         self._write()
         patch.setattr(recover, "engine_for", lambda *_, **__: self.engine)
         loaded = SimpleNamespace(site=self.site, problems=())
-        patch.setattr(recover, "load", lambda *_: {SITE: loaded})
+        patch.setattr(recover, "load_stack", lambda *_: loaded)
         patch.setattr(recover, "repository", lambda _: self.folder)
         patch.setattr(recover, "delete", lambda _k, _c, body: self._delete(body))
         patch.setattr(examined, "take", self._fake_look)
