@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
-from foresite.https import NoRedirect, server_url, token_of
+from foresite.https import opener, server_url, token_of
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import parse_json, read_regular
 
@@ -99,7 +99,7 @@ class GitHub:
         )
         what = f"{method} {path.partition('?')[0]}"
         try:
-            with urllib.request.build_opener(NoRedirect).open(request, timeout=_SECONDS) as answer:
+            with opener(request.full_url).open(request, timeout=_SECONDS) as answer:
                 return parse_json(answer.read(MAX_ANSWER)), answer.headers
         except urllib.error.HTTPError as error:
             with error:

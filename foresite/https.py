@@ -19,6 +19,12 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return
 
 
+def opener(url: str) -> urllib.request.OpenerDirector:
+    """What opens a URL that ``server_url`` has passed. Without TLS no proxy gets the request."""
+    direct = [urllib.request.ProxyHandler({})] if url.startswith("http:") else []
+    return urllib.request.build_opener(NoRedirect, *direct)
+
+
 def token_of(variable: str, how: str) -> str:
     """The token that a variable of the environment holds. Raises UsageError where it holds none."""
     token = os.environ.get(variable, "").strip()

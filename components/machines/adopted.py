@@ -7,6 +7,7 @@ the labels and annotations besides, and the number of machines.
 from components.machines.names import ADOPTED_ANNOTATION, metadata
 from components.making.manifest import Json, Manifest
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import mapping
 from schemas.model.site_file import Pool
 
 
@@ -26,7 +27,7 @@ def kept_host(made: Manifest, body: Json) -> Manifest:
     """A BareMetalHost as it stays. Its webhook compares the BMC's address as text, and the API
     server the boot MAC: another spelling of what the host list says is kept."""
     new, spec = made.body["spec"], {**body["spec"]}
-    bmc = spec.get("bmc", {})
+    bmc = mapping(spec, "bmc")
     if not same_bmc(str(bmc.get("address", "")), new["bmc"]["address"]):
         spec["bmc"] = {**bmc, "address": new["bmc"]["address"]}
     if str(spec.get("bootMACAddress", "")).lower() != new["bootMACAddress"]:
@@ -46,7 +47,7 @@ def _besides(body: Json, own: Json) -> Json:
     """A kept object with our labels and annotations beside its own. Of labels its own win, as
     another owner of one would be a conflict; annotations of ours protect it."""
     theirs, ours = body["metadata"], own["metadata"]
-    labels = {**ours["labels"], **theirs.get("labels", {})}
-    annotations = {**theirs.get("annotations", {}), **ours.get("annotations", {})}
+    labels = {**ours["labels"], **mapping(theirs, "labels")}
+    annotations = {**mapping(theirs, "annotations"), **mapping(ours, "annotations")}
     found = {**ours, "labels": labels, "annotations": {**annotations, ADOPTED_ANNOTATION: "kept"}}
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": found}

@@ -10,14 +10,17 @@ from components.effects.applying import effect, not_known, rules
 from components.effects.table import read_table
 
 _VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?")
-_RESTART = (
-    "no machine changes: {what}; the operator deletes the old components and installs the new "
-    "ones, and for minutes writes to their kinds fail (`foresite up` of a site stops then)"
+_RESTART = "no machine changes: {what}"
+_REPLACED = (
+    "; the operator deletes the old components and installs the new ones, and for minutes writes "
+    "to their kinds fail (`foresite up` of a site stops then)"
 )
 _MINOR = (
     "{what}, and another minor version may roll machines where a default of its templates differs: "
     "read its release notes, and try it on a management cluster for tests"
 )
+_ELSEWHERE = "{what} with what another place has, and what that does to machines is not known"
+_PROGRAM = "Deployment.apps"
 _OLDER = "it is an older version, which the operator refuses: what runs then is not what Git says"
 
 
@@ -26,19 +29,22 @@ def upgrade(
 ) -> Effects:
     """Another version: a patch restarts controllers, and of any other nothing is known."""
     sides = (field.before, field.after) if field else ("", "")
-    was, now = (_version(str(each)) for each in sides)
-    if was and now and now > was and now[:2] == was[:2]:
-        yield effect(change, field, Impact.NONE, _RESTART.format(what=what), source)
+    (place, was), (to, now) = (_version(str(each)) for each in sides)
+    if was and now and place == to and now > was and now[:2] == was[:2]:
+        more = "" if change.group_kind == _PROGRAM else _REPLACED
+        yield effect(change, field, Impact.NONE, _RESTART.format(what=what) + more, source)
         return
     why = _OLDER if was and now and now < was else _MINOR.format(what=what)
+    why = why if place == to else _ELSEWHERE.format(what=what)
     yield from not_known(why, source)(site, change, field)
 
 
-def _version(text: str) -> list[int]:
-    """The numbers of a version, or of an image's tag; none where there are none."""
-    tag = text.partition("@")[0].rpartition(":")[2]
+def _version(text: str) -> tuple[str, list[int]]:
+    """The repository of an image, empty for a version, and the numbers of its tag; none where there
+    are none."""
+    place, _, tag = text.partition("@")[0].rpartition(":")
     found = _VERSION.match(tag)
-    return [int(each or 0) for each in found.groups()] if found else []
+    return place, [int(each or 0) for each in found.groups()] if found else []
 
 
 TABLE = read_table(globals())

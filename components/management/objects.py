@@ -42,7 +42,7 @@ def objects(site: Site) -> list[Manifest]:
     for each in _own(managed):
         there = every.get(_key(each), each)
         if each["kind"] == "ConfigMap":
-            each = {**each, "data": {**there.get("data", {}), **each["data"]}}
+            each = {**each, "data": {**(there.get("data") or {}), **each["data"]}}
         every[_key(each)] = there if each["kind"] == "Namespace" else each
     made = [registered(each, managed.stack, NAME, f"{managed.name}/") for each in every.values()]
     # Annotated like those of a site's own cluster: Pulumi does not wait, as the pods of one program

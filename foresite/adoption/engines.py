@@ -63,22 +63,22 @@ def _asked(server: ApiServer, row: Json, bodies: list[Json], manager: str) -> li
         except (NoAnswerError, RefusedError) as error:
             answer, why = {}, str(error)
         kind = str(answer.get("kind")).removesuffix("List")
-        mine = [{"kind": kind, **each} for each in items(answer, "items") if _has(each, bodies)]
-        if mine:
+        wanted = {_place(body) for body in bodies}
+        mine = [{"kind": kind, **e} for e in items(answer, "items") if _listed(e) & wanted]
+        left = wanted.difference(*map(_listed, mine))
+        if mine and not left:  # else another one applies the others, on another cluster, say
             return [sentence for each in mine for sentence in told(each, TOLD)]
     return [TOLD.say("unknown", why=why, manager=manager)]
 
 
-def _has(engine: Json, bodies: list[Json]) -> bool:
-    """True if an engine's object lists one of the objects as its own."""
-    status, wanted = mapping(engine, "status"), set[tuple[str, ...]]()
-    for body in bodies:
-        group, (name, namespace) = body["apiVersion"].rpartition("/")[0], _place(body)
-        wanted.add((namespace, name, group, body["kind"]))
+def _listed(engine: Json) -> set[tuple[str, ...]]:
+    """The objects that an engine's object lists as its own, in the order of ``_NAMED``."""
+    status = mapping(engine, "status")
     flux = (str(e.get("id")).split("_") for e in items(mapping(status, "inventory"), "entries"))
     argo = (tuple(str(e.get(key)) for key in _NAMED) for e in items(status, "resources"))
-    return not wanted.isdisjoint([*map(tuple, flux), *argo])
+    return {*map(tuple, flux), *argo}
 
 
-def _place(body: Json) -> tuple[str, str]:
-    return body["metadata"]["name"], body["metadata"]["namespace"]
+def _place(body: Json) -> tuple[str, ...]:
+    group, metadata = body["apiVersion"].rpartition("/")[0], body["metadata"]
+    return metadata["namespace"], metadata["name"], group, body["kind"]

@@ -14,6 +14,7 @@ from foresite.adoption.bundle import Bundle, title
 from foresite.adoption.shape import Shape, protocol, references_of, shape_of
 from schemas.facts.adopted import HOST, KINDS
 from schemas.kubernetes.bodies import Json, mapping
+from schemas.kubernetes.masking import mask
 from schemas.model.hardware import BmcProtocol
 
 TOLD = Told(__file__)
@@ -102,4 +103,5 @@ def _host(host: Json, shape: Shape) -> Iterator[str]:
     if protocol(host) is None:
         address = mapping(host, "spec", "bmc").get("address", "none")
         protocols = ", ".join(each.value for each in BmcProtocol)
-        yield TOLD.say("bmc", title=title(host), address=address, protocols=protocols)
+        values = {"address": mask(str(address)), "protocols": protocols}
+        yield TOLD.say("bmc", title=title(host), **values)

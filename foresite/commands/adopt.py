@@ -6,6 +6,7 @@ writes all its files or none; ``finish`` changes who owns the fields, never a va
 
 import argparse
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -71,8 +72,11 @@ def _read(options: argparse.Namespace) -> int:
             text = read(server, options.namespace)
     except (NoAnswerError, RefusedError) as error:
         raise UsageError(f"{options.context}: nothing was read: {error}") from None
-    write_all(Path(), {str(options.out): text})
-    options.out.chmod(0o600)  # the control plane's files may hold what nobody else should read
+    before = os.umask(0o077)  # the control plane's files may hold what nobody else should read
+    try:
+        write_all(Path(), {str(options.out): text})
+    finally:
+        os.umask(before)
     objects = len(json.loads(text)["items"])
     show(f"written: {options.out} ({objects} objects of {options.namespace}, Secrets by name)")
     return OK

@@ -49,6 +49,8 @@ def _import(root: Path, options: argparse.Namespace) -> int:
         show_problems(options.format, {options.site: loaded}, list(loaded.problems))
         return FOUND
     intake = _intake(options, loaded.document.value, lines)
+    if not intake.records and not intake.problems:
+        raise UsageError(f"{options.source}: no hosts; nothing was written")
     _compare_networks(intake, loaded.document.value)
     found = Proposal(lines, f"sites/{name}", intake, options.take)
     judged = [each for each in _with_list(root, name, found.text()).problems

@@ -105,7 +105,7 @@ def _disks(host: Host, profile: HardwareProfile, disks: list[Json]) -> Iterator[
 
 def _number(body: Json, path: str) -> int:
     found = body.get(path)
-    return found if isinstance(found, int) else 0
+    return found if isinstance(found, int) and abs(found) < 2**63 else 0
 
 
 def _links(disk: Json) -> list[str]:

@@ -8,10 +8,10 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, urlencode
 
 from foresite.command import UsageError
-from foresite.https import NoRedirect
+from foresite.https import opener
 from foresite.inventory.records import SOURCES, Intake, Rules, at_path
 from schemas.kubernetes.bodies import Json, items
 from schemas.kubernetes.masking import shorten
@@ -47,7 +47,7 @@ class NetBox(NamedTuple):
             yield from found
             if not answer.get("next"):
                 return
-            asked = urlencode(parse_qsl(urlsplit(str(answer["next"])).query))
+            asked = urlencode(parse_qsl(str(answer["next"]).partition("?")[2]))
         raise UsageError(f"{url}: more than {MAX_PAGES} pages; narrow it down with --query")
 
     def _get(self, url: str, asked: str) -> Any:
@@ -55,8 +55,7 @@ class NetBox(NamedTuple):
         headers = {"Accept": "application/json", "Authorization": f"{kind} {self.token}"}
         request = urllib.request.Request(f"{url}?{asked}", headers=headers)  # noqa: S310 server_url
         try:
-            opener = urllib.request.build_opener(NoRedirect)
-            with opener.open(request, timeout=SECONDS / 2) as answer:
+            with opener(url).open(request, timeout=SECONDS / 2) as answer:
                 return parse_json(_bytes(answer))
         except urllib.error.HTTPError as error:
             error.close()
@@ -97,7 +96,7 @@ def read(server: NetBox, query: Mapping[str, Sequence[str]], rules: Rules) -> In
     for each in _of(server, "ipam/ip-addresses", without):
         addresses[at_path(each, "assigned_object_id")].append(at_path(each, "address"))
     intake = Intake(rules)
-    for body in sorted(devices, key=lambda each: (at_path(each, "name"), each["id"])):
+    for body in sorted(devices, key=lambda each: (at_path(each, "name"), at_path(each, "id"))):
         own = interfaces[str(body["id"])]
         found = {a: _MANAGEMENT for e in own if e.get("mgmt_only") for a in addresses[str(e["id"])]}
         macs = {f"interface:{at_path(each, 'name')}": _mac(each) for each in own}

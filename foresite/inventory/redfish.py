@@ -2,9 +2,11 @@
 
 import logging
 import os
+import re
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_network
 from itertools import islice
+from urllib.parse import urlsplit
 
 from foresite.command import UsageError
 from foresite.https import server_url, token_of
@@ -22,6 +24,8 @@ def addresses(said: list[str]) -> list[str]:
         try:
             found += map(str, islice(ip_network(each).hosts(), MAX_BMCS + 1))
         except ValueError:
+            if re.fullmatch(r"[0-9.]+/[0-9]+", each):
+                raise UsageError(f"--bmc {each}: write the network's own address") from None
             found.append(each)  # with a port, or a URL
     if not 0 < len(found) <= MAX_BMCS:
         raise UsageError(f"--bmc: name 1 to {MAX_BMCS} addresses of BMCs, or their networks")
@@ -41,7 +45,7 @@ def read(urls: list[str], rules: Rules) -> Intake:
                 intake.problems.append(say("bmc-silent", url, {"column": "bmc", "why": found}))
                 continue
             for body in found:
-                place = url + body["@odata.id"]
+                place = f"https://{body['address']}"
                 intake.add(place, f"redfish {place}", body)
     return intake
 
@@ -63,8 +67,10 @@ def _systems(url: str, account: list[str]) -> list[Json] | str:
             nics = system.ethernet_interfaces.get_members()
             macs = {nic.permanent_mac_address or nic.mac_address: nic.identity for nic in nics}
             macs.pop(None, None)
-            address = url.partition("://")[2] + system.path
+            address = urlsplit(url).netloc + system.path
             found.append({**system.json, "EthernetInterfaces": macs, "address": address})
+    except (AttributeError, KeyError, TypeError) as error:
+        return f"the answer is no Redfish ({type(error).__name__})"
     except (sushy.exceptions.SushyError, OSError, ValueError) as error:
         return str(error).partition("\n")[0]
     return found

@@ -90,12 +90,13 @@ def _naming(sides: Iterable[Snapshot], file: str, names: set[str]) -> set[str]:
     key = FOLDER if file.startswith(f"{FOLDER}/") else "region"
     region = region_of(file) or ""
     line = rf"^{key}:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
-    files = (
-        side.read({f"sites/{name}.yaml" for name in names} & side.files.keys()) for side in sides
-    )
-    return {
-        site_of(path) or ""
-        for side in files
-        for path, data in side.items()
-        if re.search(line, data, re.MULTILINE)
-    }
+    found = set[str]()
+    for side in sides:
+        regions = {path for path in side.files if key == FOLDER and path.startswith("regions/")}
+        files = {f"sites/{name}.yaml" for name in names} & side.files.keys()
+        for path, data in side.read(files | regions).items():
+            if not re.search(line, data, re.MULTILINE):
+                continue
+            # A region names the management cluster for its sites.
+            found |= _naming([side], path, names) if path in regions else {site_of(path) or ""}
+    return found

@@ -16,7 +16,7 @@ from components.effects.vocabulary import (
 )
 from components.machines.effects import kinds
 from components.machines.installation import installations
-from components.machines.names import UNHEALTHY_ANNOTATION
+from components.machines.names import STATE_LABEL
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
@@ -29,6 +29,7 @@ from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices
 from schemas.kubernetes.node_labels import RACK_LABEL
+from schemas.reading.host_list import OUT
 
 SHARED = (
     "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
@@ -182,7 +183,7 @@ def _deletes(site: SiteChange, change: ObjectChange) -> bool:
 
 def _out(host: Manifest) -> bool:
     """True of a host that is away for repair: it has no machine that could be lost."""
-    return UNHEALTHY_ANNOTATION in (host.body["metadata"].get("annotations") or {})
+    return (host.body["metadata"].get("labels") or {}).get(STATE_LABEL) == OUT
 
 
 def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from schemas.facts.addresses import host_ranges, reserved
 from schemas.facts.management import PREALLOCATION, Managed
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import Json
 from schemas.kubernetes.manifests import read_objects
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.node_labels import copied_to_nodes
@@ -111,10 +112,17 @@ def _is_name(name: str) -> bool:
     return bool(re.fullmatch(pattern_of(DnsLabel), name))
 
 
+def _place_of(body: Json) -> tuple[str, ...]:
+    """What makes an object the same one as another."""
+    group, metadata = str(body["apiVersion"]).rpartition("/")[0], body["metadata"]
+    return group, body["kind"], str(metadata.get("namespace", "")), str(metadata["name"])
+
+
 def _vendored(
     folder: Folder, file: ManagementFile, found: list[Finding]
 ) -> Iterator[tuple[str, str]]:
     """The manifests by path; of one that is not what was locked an empty text."""
+    seen: dict[tuple[str, ...], str] = {}
     for number, each in enumerate(file.manifests):
         data, at = read(folder, each.file, FOLDER), ("manifests", number, "file")
         if isinstance(data, Refused):
@@ -125,11 +133,17 @@ def _vendored(
             continue
         try:
             text = data.decode("utf-8")
-            secrets = [body for body, _ in read_objects(text) if body["kind"] == "Secret"]
+            bodies = [body for body, _ in read_objects(text)]
         except ValueError as error:
             found.append(say("management-unreadable", at, each, getattr(error, "line", 1), error))
             continue
-        found += (say("management-secret", at, each, body["metadata"]["name"]) for body in secrets)
+        for body in bodies:
+            if body["kind"] == "Secret":
+                found.append(say("management-secret", at, each, body["metadata"]["name"]))
+            key = _place_of(body)
+            if key in seen:
+                found.append(say("management-twice", at, each, " ".join(key), seen[key]))
+            seen[key] = f"management/{each.file}"
         yield each.file, text
 
 

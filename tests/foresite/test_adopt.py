@@ -368,3 +368,13 @@ def test_another_name_of_before_is_never_nothing(
     sides = [side_of(each, objects_by_name(each)) for each in (before, known(adopted))]
     found = judge(compare("prod", *sides), {}, {})
     assert sum(each.impact is not Impact.NONE for each in found.hosts) == hosts
+
+
+def test_empty_fields_of_kept_objects_are_none(adopted: Path) -> None:
+    known(adopted)
+    file = adopted / WRITTEN[2]
+    objects = list(yaml.safe_load_all(file.read_text()))
+    for each in objects:
+        each["metadata"] |= {"annotations": None, "labels": None}
+    file.write_text(yaml.safe_dump_all(objects))
+    assert load_site(adopted, "prod").site

@@ -180,11 +180,20 @@ class Answers:
 
 FLUX = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
 ARGO = "/apis/argoproj.io/v1alpha1/applications"
-_LISTED = {"namespace": "metal3", "name": "prod", "group": "cluster.x-k8s.io", "kind": "Cluster"}
+_LISTED = [
+    {
+        "namespace": each["metadata"]["namespace"],
+        "name": each["metadata"]["name"],
+        "group": each["apiVersion"].rpartition("/")[0],
+        "kind": each["kind"],
+    }
+    for each in cluster.manifests()
+]
+"""All objects, as an engine lists those of its own."""
 
 
-def flux(**spec: Any) -> Json:
-    entries = [{"id": "metal3_prod_cluster.x-k8s.io_Cluster"}]
+def flux(listed: list[Json] = _LISTED, **spec: Any) -> Json:
+    entries = [{"id": "_".join(each.values())} for each in listed]
     item = {"metadata": {"name": "clusters", "namespace": "flux-system"}, "spec": spec,
             "status": {"inventory": {"entries": entries}}}  # fmt: skip
     return {FLUX: {"kind": "KustomizationList", "items": [item]}}
@@ -192,7 +201,7 @@ def flux(**spec: Any) -> Json:
 
 def argo(finalizers: list[str], policy: Json) -> Json:
     item = {"metadata": {"name": "prod", "namespace": "argocd", "finalizers": finalizers},
-            "spec": {"syncPolicy": policy}, "status": {"resources": [_LISTED]}}  # fmt: skip
+            "spec": {"syncPolicy": policy}, "status": {"resources": _LISTED}}  # fmt: skip
     return {ARGO: {"kind": "ApplicationList", "items": [item]}}
 
 
@@ -207,6 +216,7 @@ _ORPHAN = {"prune": False, "deletionPolicy": "Orphan", "suspend": True}
         (_KUSTOMIZE, flux(prune=True), (), ["prune is True", "none, not Orphan", "not suspended"]),
         (_KUSTOMIZE, flux(**{**_ORPHAN, "suspend": False}), (), ["not suspended"]),
         (_KUSTOMIZE, {FLUX: {"items": []}}, (), ["not known"]),
+        (_KUSTOMIZE, flux(_LISTED[:1], **_ORPHAN), (), ["not known"]),
         (_KUSTOMIZE, {}, (), ["forbidden"]),
         (_KUSTOMIZE, {}, (_KUSTOMIZE,), []),
         (_ARGOCD, argo([], {}), (), []),

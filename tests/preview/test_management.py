@@ -65,7 +65,9 @@ RESTART = "controllers of the management cluster restart"
 FAILS = "provisioning under way fails and is tried again"
 ROWS = [
     ("release: '2026.11'", "release: 2026.11-patch", Impact.NONE, RESTART),
-    ("taints_in_place: true", "taints_in_place: false", Impact.NONE, RESTART),
+    ("taints_in_place: true", "taints_in_place: false", Impact.UNKNOWN, RESTART),
+    ("registry: registry.our-lan/", "registry: other.our-lan/", Impact.UNKNOWN, RESTART),
+    ("certificate: ironic-tls", "certificate: other-tls", Impact.UNKNOWN, FAILS),
     ("version: '35.0'", "version: '34.0'", Impact.NONE, FAILS),
     ("address: 10.99.9.4", "address: 10.99.9.5", Impact.NONE, FAILS),
     (
