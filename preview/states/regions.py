@@ -90,13 +90,14 @@ def _naming(sides: Iterable[Snapshot], file: str, names: set[str]) -> set[str]:
     key = FOLDER if file.startswith(f"{FOLDER}/") else "region"
     region = region_of(file) or ""
     line = rf"^{key}:[ \t]*[\"']?{re.escape(region)}[\"']?[ \t]*(?:#.*)?\r?$".encode()
-    found = set[str]()
+    found = set[str | None]()
     for side in sides:
         regions = {path for path in side.files if key == FOLDER and path.startswith("regions/")}
         files = {f"sites/{name}.yaml" for name in names} & side.files.keys()
-        for path, data in side.read(files | regions).items():
-            if not re.search(line, data, re.MULTILINE):
-                continue
-            # A region names the management cluster for its sites.
-            found |= _naming([side], path, names) if path in regions else {site_of(path) or ""}
-    return found
+        texts = side.read(files | regions)
+        own = {site_of(path) for path, data in texts.items() if b"\nmanagement:" in data}
+        for path, data in texts.items():
+            if re.search(line, data, re.MULTILINE):
+                # A region names the management cluster for its sites that name none.
+                found |= _naming([side], path, names - own) if path in regions else {site_of(path)}
+    return {each for each in found if each}

@@ -192,8 +192,8 @@ _LISTED = [
 """All objects, as an engine lists those of its own."""
 
 
-def flux(listed: list[Json] = _LISTED, **spec: Any) -> Json:
-    entries = [{"id": "_".join(each.values())} for each in listed]
+def flux(number: int = len(_LISTED), **spec: Any) -> Json:
+    entries = [{"id": "_".join(each.values())} for each in _LISTED[:number]]
     item = {"metadata": {"name": "clusters", "namespace": "flux-system"}, "spec": spec,
             "status": {"inventory": {"entries": entries}}}  # fmt: skip
     return {FLUX: {"kind": "KustomizationList", "items": [item]}}
@@ -206,7 +206,7 @@ def argo(finalizers: list[str], policy: Json) -> Json:
 
 
 _KUSTOMIZE, _ARGOCD = "kustomize-controller", "argocd-controller"
-_ORPHAN = {"prune": False, "deletionPolicy": "Orphan", "suspend": True}
+_ORPHAN: Json = {"prune": False, "deletionPolicy": "Orphan", "suspend": True}
 
 
 @pytest.mark.parametrize(
@@ -216,7 +216,7 @@ _ORPHAN = {"prune": False, "deletionPolicy": "Orphan", "suspend": True}
         (_KUSTOMIZE, flux(prune=True), (), ["prune is True", "none, not Orphan", "not suspended"]),
         (_KUSTOMIZE, flux(**{**_ORPHAN, "suspend": False}), (), ["not suspended"]),
         (_KUSTOMIZE, {FLUX: {"items": []}}, (), ["not known"]),
-        (_KUSTOMIZE, flux(_LISTED[:1], **_ORPHAN), (), ["not known"]),
+        (_KUSTOMIZE, flux(1, **_ORPHAN), (), ["not known"]),
         (_KUSTOMIZE, {}, (), ["forbidden"]),
         (_KUSTOMIZE, {}, (_KUSTOMIZE,), []),
         (_ARGOCD, argo([], {}), (), []),

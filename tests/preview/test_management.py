@@ -1,6 +1,8 @@
 """A change of a management cluster: what it does to all sites that name it, and never nothing."""
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 import yaml
@@ -10,6 +12,8 @@ from preview.gates import REGION, REMOVE, gates
 from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.result import Preview, SitePreview, State
+from preview.states.regions import region_changes
+from preview.states.snapshot import work_tree
 from tests.kit.management import FILE as KIT
 from tests.kit.management import OPERATOR, put, vendor
 from tests.kit.preview_repository import Repository
@@ -182,3 +186,19 @@ def test_a_lower_limit_makes_rollouts_longer(repository: Repository) -> None:
     assert hours("1") > usual
     # More counts only after the operator's restart.
     assert hours("40") == usual
+
+
+def test_a_region_names_the_cluster_for_its_sites_that_name_none(tmp_path: Path) -> None:
+    texts = {
+        "sites/a.yaml": "region: r\n",
+        "sites/b.yaml": "site: b\nregion: r\nmanagement: other\n",
+        "sites/c.yaml": "management: m\n",
+        "regions/r.yaml": "management: m\n",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    subprocess.run(["git", "-C", tmp_path, "init", "-q"], check=True)
+    side, file = work_tree(tmp_path), "management/m.yaml"
+    (found,) = region_changes((side, side), {file: (file,)}, "abc", {})
+    assert (found.touched, found.sites) == (0, 2)
