@@ -107,7 +107,7 @@ def test_a_board_is_replaced_in_two_merges_and_nothing_is_acknowledged(
     assert metadata["labels"]["foresite.dev/state"] == "out" and metadata["uid"] == uid
     assert metadata["annotations"]["capm3.metal3.io/unhealthy"] == "capm3/UnhealthyNode"
     assert machine(client) is None
-    assert "annotate: the Machines of" in capsys.readouterr().err
+    assert "marked: the Machines of" in capsys.readouterr().err
 
     # The second merge comes too early: the host still has its image, and nothing happens to it.
     back = states(SITE, {HOST: "in-service"}, mac="52:54:00:a0:ff:01")
