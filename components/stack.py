@@ -14,7 +14,7 @@ from components.making.manifest import Target
 from components.record import module
 from components.shell import SiteArgs, SiteComponent, cluster_providers
 from components.site import COMPONENTS, site_objects
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
 
@@ -45,15 +45,15 @@ def deploy(site: Site) -> None:
     if site.file.decommission is not None and VARIABLE in os.environ:
         _release(site.file.decommission.reason, args, made)
     every = [each for manifests in objects.values() for each in manifests]
-    later = [each for each in every if each.target not in clusters]
+    later, there = [each for each in every if each.target not in clusters], management_names(site)
     if later:
         pulumi.log.info(
             f"{len(later)} objects of the site's own cluster follow once it answers: write its "
             f"kubeconfig context as cluster.context in sites/{site.name}.yaml "
-            f"(clusterctl get kubeconfig {managed(site).cluster} -n {managed(site).namespace})"
+            f"(clusterctl get kubeconfig {there.cluster} -n {there.namespace})"
         )
     pulumi.export("management", site.file.management)
-    pulumi.export("namespace", managed(site).namespace)
+    pulumi.export("namespace", there.namespace)
     pulumi.export("objects", len(every) - len(later))
     pulumi.export("following", [f"{each.kind} {each.key[3]}" for each in later])
 

@@ -10,7 +10,7 @@ from components.admission_policies.names import WHAT, WHY, own_name
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule
 from schemas.model.vocabulary import Severity
@@ -44,8 +44,8 @@ def facts(site: Site) -> Facts:
         remediator=f"{account}{REMEDIATOR}" if account else "",
         resetter=f"{account}{RESETTER}" if resets else "",
         operators=(operator.namespace,) if operator else (),
-        namespace=managed(site).namespace,
-        cluster=managed(site).cluster,
+        namespace=management_names(site).namespace,
+        cluster=management_names(site).cluster,
     )
 
 

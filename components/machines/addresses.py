@@ -16,7 +16,7 @@ from typing import Any
 from components.machines.names import CLUSTER_LABEL, metadata
 from components.making.manifest import Json, Manifest, filled
 from schemas.facts.addresses import host_ranges, ranges
-from schemas.facts.adopted import kept_machines, managed
+from schemas.facts.adopted import kept_machines, management_names
 from schemas.facts.host_networks import address_in, attached, pool_name, subnets
 from schemas.facts.site import Site
 from schemas.model.addresses import AnyAddress, AnyNetwork
@@ -84,8 +84,8 @@ def _pool(site: Site, network: str, spans: Iterable[Json], given: Mapping[str, s
     name = pool_name(site, network)
     (body,) = filled(
         __file__,
-        metadata=metadata(site, name, **{CLUSTER_LABEL: managed(site).cluster}),
-        site=managed(site).cluster,
+        metadata=metadata(site, name, **{CLUSTER_LABEL: management_names(site).cluster}),
+        site=management_names(site).cluster,
         prefix=name,
         ranges=spans,
         addresses={f"{host}-{name}": address for host, address in given.items()},

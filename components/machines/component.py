@@ -4,7 +4,7 @@ import pulumi
 
 from components.machines.objects import objects
 from components.shell import SiteComponent, WholeSiteArgs
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
 
@@ -27,8 +27,8 @@ class Machines(SiteComponent[WholeSiteArgs]):
         """The values of the outputs."""
         cluster = site.file.cluster
         return {
-            "namespace": managed(site).namespace,
-            "cluster": managed(site).cluster,
+            "namespace": management_names(site).namespace,
+            "cluster": management_names(site).cluster,
             "endpoint": f"https://{cluster.endpoint}:{cluster.port}",
-            "kubeconfig_secret": f"{managed(site).cluster}-kubeconfig",
+            "kubeconfig_secret": f"{management_names(site).cluster}-kubeconfig",
         }

@@ -12,7 +12,7 @@ from components.machines.workers import deletion
 from components.making.dump import dump
 from components.making.manifest import Json, Manifest, filled, prune
 from components.making.told import Told
-from schemas.facts.adopted import kept_machines, managed
+from schemas.facts.adopted import kept_machines, management_names
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, VirtualIp
@@ -32,7 +32,7 @@ def control_plane(site: Site) -> list[Manifest]:
     template = machine_template(site, pool, data)
     (body,) = filled(
         __file__,
-        metadata=metadata(site, managed(site).control_plane),
+        metadata=metadata(site, management_names(site).control_plane),
         replicas=site.replicas(pool),
         version=site.version(pool),
         renew_days=site.file.cluster.renew_certificates_days,

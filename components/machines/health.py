@@ -9,7 +9,7 @@ from pathlib import Path
 
 from components.machines.names import CLUSTER_LABEL, CONTROL_PLANE_LABEL, metadata
 from components.making.manifest import Json, Manifest, filled
-from schemas.facts.adopted import kept_machines, managed
+from schemas.facts.adopted import kept_machines, management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.site_file import Pool
@@ -47,8 +47,8 @@ def health_check(site: Site, pool: Pool) -> Manifest:
         remediation["templateRef"]["name"] = pool.name
     (body,) = filled(
         __file__,
-        metadata=metadata(site, pool.name, **{CLUSTER_LABEL: managed(site).cluster}),
-        site=managed(site).cluster,
+        metadata=metadata(site, pool.name, **{CLUSTER_LABEL: management_names(site).cluster}),
+        site=management_names(site).cluster,
         selector={CONTROL_PLANE_LABEL: ""} if control_plane else {POOL_LABEL: pool.name},
         startup=startup_timeout(site, pool),
         timeout=check.unhealthy_timeout_seconds,

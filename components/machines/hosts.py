@@ -11,9 +11,10 @@ from typing import NamedTuple
 from components.machines import names
 from components.machines.adopted import kept_host
 from components.making.manifest import Json, Manifest, annotate, labels, prune
-from schemas.facts.adopted import HOST, kept, managed
+from schemas.facts.adopted import HOST, kept, management_names
 from schemas.facts.secret_references import bmc_secret
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import mapping
 from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
 from schemas.reading.host_list import OUT, SPARE, Host
 
@@ -58,6 +59,11 @@ def _raid(profile: HardwareProfile) -> str | None:
     return json.dumps({"raid": {"hardwareRAIDVolumes": said["raid"]}}) if said else None
 
 
+def is_out(body: Json) -> bool:
+    """True of a BareMetalHost that is away for repair: it has no machine that could be lost."""
+    return mapping(body, "metadata", "labels").get(names.STATE_LABEL) == OUT
+
+
 def hosts(site: Site) -> list[Manifest]:
     """A BareMetalHost for each line of the host list; protected, as deleting one wipes it, unless
     the host is out."""
@@ -65,7 +71,7 @@ def hosts(site: Site) -> list[Manifest]:
         pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
         for pool in site.file.pools
     }
-    place, stay = (managed(site).namespace, site.name), kept(site)
+    place, stay = (management_names(site).namespace, site.name), kept(site)
     made = [_host(place, host, hardware[host.pool]) for host in site.hosts]
     if not stay:
         return made

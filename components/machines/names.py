@@ -3,7 +3,7 @@
 from typing import Any
 
 from components.making.manifest import labels
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
 COMPONENT = "machines"
@@ -48,6 +48,6 @@ def metadata(site: Site, name: str, **more: str) -> dict[str, Any]:
     """The metadata of a namespaced object; ``more`` are further labels by key."""
     return {
         "name": name,
-        "namespace": managed(site).namespace,
+        "namespace": management_names(site).namespace,
         "labels": {**labels(site.name, COMPONENT), **more},
     }

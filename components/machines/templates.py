@@ -10,7 +10,7 @@ from pathlib import Path
 from components.machines.names import CLUSTER_LABEL, POOL_LABEL, ZONE_LABEL, metadata
 from components.machines.network_data import addresses_to_metadata, network_data
 from components.making.manifest import Manifest, filled, hash_name
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
@@ -38,10 +38,10 @@ def data_template(site: Site, pool: Pool) -> Manifest:
     """How a pool's hosts learn their name, zone, rack and address."""
     (body,) = filled(
         _FOLDER / "data_template.yaml",
-        site=managed(site).cluster,
+        site=management_names(site).cluster,
         addresses=addresses_to_metadata(site, pool),
         network=network_data(site, pool),
     )
     name = hash_name(pool.name, body["spec"])
-    body["metadata"] = metadata(site, name, **{CLUSTER_LABEL: managed(site).cluster})
+    body["metadata"] = metadata(site, name, **{CLUSTER_LABEL: management_names(site).cluster})
     return Manifest(f"Metal3DataTemplate/{pool.name}", body, keep=True)

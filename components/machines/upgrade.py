@@ -9,7 +9,7 @@ from components.machines.names import CLUSTER_API, COMPONENT, CONTROL_PLANE_API,
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, Target, labels
 from components.making.told import Told
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
 TOLD = Told(__file__)
@@ -23,7 +23,8 @@ def worker_version_guard(site: Site) -> list[Manifest]:
     """
     name = f"foresite-{site.name}-worker-version"
     metadata: Json = {"name": name, "labels": labels(site.name, COMPONENT)}
+    there = management_names(site)
     values = {"control_plane": CONTROL_PLANE_API, "group": group(CLUSTER_API)}
-    values |= {"name": managed(site).control_plane, "namespace": managed(site).namespace}
+    values |= {"name": there.control_plane, "namespace": there.namespace}
     policy, binding = (TOLD.rows(each, **values)[0] for each in ("policy", "binding"))
     return in_force("worker-version", metadata, policy, binding, target=Target.MANAGEMENT)

@@ -7,7 +7,7 @@ from components.machines.bootstrap import kubeadm_config, machine_labels, regist
 from components.machines.in_place import machine_taints
 from components.machines.templates import data_template, machine_template
 from components.making.manifest import Json, Manifest, filled, hash_name, name_content, prune
-from schemas.facts.adopted import kept_machines, managed
+from schemas.facts.adopted import kept_machines, management_names
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool, Rollout
 from schemas.model.vocabulary import Remedy, RolloutStrategy
@@ -56,13 +56,14 @@ def deployment(
 ) -> Manifest:
     """The MachineDeployment of a pool (in one zone)."""
     name = f"{pool.name}-{zone}" if zone else pool.name
-    match = {names.CLUSTER_LABEL: managed(site).cluster, names.DEPLOYMENT_LABEL: name}
+    match = {names.CLUSTER_LABEL: management_names(site).cluster, names.DEPLOYMENT_LABEL: name}
     if pool.adopted:
         name, match = pool.adopted.deployment, dict(pool.adopted.selector)
+    cluster = management_names(site).cluster
     (body,) = filled(
         __file__,
-        metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: managed(site).cluster}),
-        site=managed(site).cluster,
+        metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: cluster}),
+        site=cluster,
         replicas=site.replicas(pool, zone),
         strategy=_strategy(pool.rollout),
         match=match,

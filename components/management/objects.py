@@ -6,7 +6,7 @@ container replace those of the components, while ``manager.additionalArgs`` fail
 there; feature gates are merged. Ironic Standalone Operator v0.9.0, api/v1alpha1.
 """
 
-from components.making.brought import logical_name, registered
+from components.making.brought import registered
 from components.making.manifest import (
     FIRST,
     Json,
@@ -19,6 +19,7 @@ from components.making.manifest import (
 )
 from schemas.facts.management import PREALLOCATION, SYNC, TAINTS, Managed
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import identity
 from schemas.model.hardware import Arch
 
 NAME = "management"
@@ -38,12 +39,12 @@ def objects(site: Site) -> list[Manifest]:
     """
     if (managed := site.managed) is None:
         return []
-    every = {_key(each): each for each in managed.vendored()}
+    every = {identity(each): each for each in managed.vendored()}
     for each in _own(managed):
-        there = every.get(_key(each), each)
+        there = every.get(identity(each), each)
         if each["kind"] == "ConfigMap":
             each = {**each, "data": {**(there.get("data") or {}), **each["data"]}}
-        every[_key(each)] = there if each["kind"] == "Namespace" else each
+        every[identity(each)] = there if each["kind"] == "Namespace" else each
     made = [registered(each, managed.stack, NAME, f"{managed.name}/") for each in every.values()]
     # Annotated like those of a site's own cluster: Pulumi does not wait, as the pods of one program
     # start once the webhooks of another answer.
@@ -54,10 +55,6 @@ def objects(site: Site) -> list[Manifest]:
 def _takes_along(manifest: Manifest) -> bool:
     """True for what takes clusters or hosts with it."""
     return manifest.kind in (*FIRST, "Ironic") or OPERATOR in manifest.group_kind
-
-
-def _key(body: Json) -> str:
-    return f"{str(body['apiVersion']).rpartition('/')[0]} {logical_name(body)}"
 
 
 def _own(managed: Managed) -> list[Json]:

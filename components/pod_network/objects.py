@@ -9,7 +9,7 @@ import json
 
 from components.making.brought import registered
 from components.making.manifest import CRD, Manifest, Target, annotate, config_map, filled, labels
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.pod_network import MAX_MANIFEST_BYTES
 from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
@@ -35,7 +35,7 @@ def through_cluster_api(site: Site, text: str) -> list[Manifest]:
     Strategy Reconcile applies a changed ConfigMap again; it never deletes what was dropped from it
     (Cluster API 1.13, clusterresourceset_controller.go).
     """
-    common = {"namespace": managed(site).namespace, "labels": labels(site.name, COMPONENT)}
+    common = {"namespace": management_names(site).namespace, "labels": labels(site.name, COMPONENT)}
     parts = {f"{COMPONENT}-{n}" if n > 1 else COMPONENT: p for n, p in enumerate(_parts(text), 1)}
     resources = [{"kind": "ConfigMap", "name": name} for name in parts]
     metadata = {"name": COMPONENT, **common}

@@ -2,13 +2,12 @@
 something of its hardware.
 """
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
 
 from components.making.dump import dump_json
 from components.making.manifest import filled
 from schemas.facts.site import Site
+from schemas.kubernetes.tables import read_table
 from schemas.model.remediation import Xids
 from schemas.model.site_file import Pool
 
@@ -16,7 +15,7 @@ FILE = "kernel-log.json"
 REST = "(?s:.*)"
 XID_REASON = "Xid"
 """Prefix of the reasons of XIDs, before the number."""
-PATTERNS: Mapping[str, str] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+PATTERNS: Mapping[str, str] = read_table(__file__)
 """Beginnings of messages by the reason of their events."""
 
 

@@ -4,7 +4,6 @@ The file is a List as kubectl writes it, with the fields' owners. Of Secrets it 
 """
 
 import json
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +13,7 @@ from components.making.manifest import Json
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import ApiServer
 from schemas.kubernetes.bodies import items, mapping
+from schemas.kubernetes.tables import read_table
 from schemas.reading.bounded import parse_json, read_regular
 
 MOST_BYTES = 128 * 1024 * 1024
@@ -24,7 +24,7 @@ _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 CONTEXT, NAMESPACE = "foresite.dev/context", "foresite.dev/namespace"
 _NOT_KEPT = ("kubectl.kubernetes.io/last-applied-configuration",)
 """Annotations with copies of whole objects, in which a Secret's data may be."""
-TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TABLE = read_table(__file__)
 
 
 class Bundle(NamedTuple):

@@ -13,14 +13,14 @@ from foresite.adoption.bundle import title
 from foresite.adoption.kept import engine_of, engines, owners
 from foresite.adoption.refusals import told
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
-from schemas.kubernetes.bodies import items, mapping
+from schemas.kubernetes.bodies import identity, items, mapping
 
 TOLD = Told(__file__)
 _CONTROLLERS = re.compile(
     r"manager|clusterctl|(capi|capm3|cluster-api|baremetal|metal3|ip-address)[a-z0-9-]*"
 )
 """Cluster API, its providers and the Bare Metal Operator, by the names of their programs."""
-_NAMED = ("namespace", "name", "group", "kind")
+_NAMED = ("group", "kind", "namespace", "name")
 
 
 class Engine(NamedTuple):
@@ -63,7 +63,7 @@ def _asked(server: ApiServer, row: Json, bodies: list[Json], manager: str) -> li
         except (NoAnswerError, RefusedError) as error:
             answer, why = {}, str(error)
         kind = str(answer.get("kind")).removesuffix("List")
-        wanted = {_place(body) for body in bodies}
+        wanted = {identity(body) for body in bodies}
         mine = [{"kind": kind, **e} for e in items(answer, "items") if _listed(e) & wanted]
         left = wanted.difference(*map(_listed, mine))
         if mine and not left:  # else another one applies the others, on another cluster, say
@@ -72,13 +72,8 @@ def _asked(server: ApiServer, row: Json, bodies: list[Json], manager: str) -> li
 
 
 def _listed(engine: Json) -> set[tuple[str, ...]]:
-    """The objects that an engine's object lists as its own, in the order of ``_NAMED``."""
+    """The objects that an engine's object lists as its own, as ``identity`` has them."""
     status = mapping(engine, "status")
-    flux = (str(e.get("id")).split("_") for e in items(mapping(status, "inventory"), "entries"))
-    argo = (tuple(str(e.get(key)) for key in _NAMED) for e in items(status, "resources"))
-    return {*map(tuple, flux), *argo}
-
-
-def _place(body: Json) -> tuple[str, ...]:
-    group, metadata = body["apiVersion"].rpartition("/")[0], body["metadata"]
-    return metadata["namespace"], metadata["name"], group, body["kind"]
+    flux = [str(e.get("id")).split("_") for e in items(mapping(status, "inventory"), "entries")]
+    argo = (tuple(str(e.get(key) or "") for key in _NAMED) for e in items(status, "resources"))
+    return {*((*each[2:], *each[:2]) for each in flux), *argo}

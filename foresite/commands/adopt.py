@@ -23,8 +23,8 @@ from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import all_problems, show_problems
 from foresite.commands.new import write_all
 from foresite.commands.up import sound
-from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
-from foresite.delivery.servers.probe import own_kubectl
+from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
+from foresite.delivery.servers.probe import needed_kubectl
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import load, load_site, site_names
@@ -56,19 +56,12 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"{sites[0].file.management}: {error}") from None
 
 
-def _kubectl() -> Kubectl:
-    found = own_kubectl()
-    if found is None:
-        raise UsageError("install kubectl, which asks the management cluster")
-    return found
-
-
 def _read(options: argparse.Namespace) -> int:
     given = {"context": options.context, "namespace": options.namespace, "out": options.out}
     if missing := [f"--{name}" for name, each in given.items() if not each]:
         raise UsageError(f"foresite adopt read needs {', '.join(missing)}")
     try:
-        with ApiServer(_kubectl(), options.context) as server:
+        with ApiServer(needed_kubectl(), options.context) as server:
             text = read(server, options.namespace)
     except (NoAnswerError, RefusedError) as error:
         raise UsageError(f"{options.context}: nothing was read: {error}") from None
@@ -133,7 +126,7 @@ def _tried(root: Path, site: str, texts: dict[str, str], form: str) -> Site | No
 
 
 def _prove(options: argparse.Namespace, site: Site) -> int:
-    cluster = Cluster.of(_kubectl(), site)
+    cluster = Cluster.of(needed_kubectl(), site)
     live = cluster.live()
     wrong = conflicts(cluster, live)
     order, unsure = _engines(options, cluster, live)
@@ -159,7 +152,7 @@ def _engines(
 
 
 def _finish(options: argparse.Namespace, site: Site) -> int:
-    cluster = Cluster.of(_kubectl(), site)
+    cluster = Cluster.of(needed_kubectl(), site)
     live = cluster.live()
     _, unsure = _engines(options, cluster, live)
     if unsure:  # it would own its fields again

@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import tempfile
-import tomllib
 from itertools import zip_longest
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from foresite.command import OK, UsageError, few, repository, show
 from schemas.kubernetes.manifests import ManifestError, read_manifests
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.objects import brought_kinds, store
+from schemas.kubernetes.tables import read_table
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock
 from schemas.reading.bounded import read_regular
 from schemas.reading.site_files import MAX_BYTES
@@ -29,7 +29,7 @@ from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 
 HOOK = "helm.sh/hook"
-_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_SAID = read_table(__file__)
 _NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,38}[a-z0-9])?")
 DEADLINE_S = 600
 

@@ -11,8 +11,8 @@ from typing import Any
 
 from foresite.command import FOUND, OK, UsageError, count, few, repository
 from foresite.commands.check import show_problems
-from foresite.commands.repairs import listed
 from foresite.commands.up import sound
+from foresite.delivery.servers.metal3 import metal3_objects
 from foresite.https import server_url, token_of
 from foresite.inventory import metal3, netbox, redfish, tables
 from foresite.inventory.comparison import compare
@@ -108,7 +108,7 @@ def _objects(options: argparse.Namespace, file: Path | None, context: str) -> li
     if file:
         return metal3.read_objects(file)
     return [{**each, "kind": kind} for kind, plural in metal3.KINDS.items()
-            for each in listed(context, options.site, plural)]  # fmt: skip
+            for each in metal3_objects(context, options.site, plural)]  # fmt: skip
 
 
 def _compare_networks(intake: Intake, site: Any) -> None:

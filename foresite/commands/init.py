@@ -6,7 +6,6 @@ All of it is written beside its place first, so a folder has a whole repository 
 import argparse
 import json
 import os
-import tomllib
 from collections.abc import Iterator
 from importlib.metadata import distribution
 from pathlib import Path
@@ -17,8 +16,9 @@ from foresite import PARTS
 from foresite.command import OK, UsageError, few, show, version
 from foresite.scratch import clear, put, scratch
 from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.tables import read_table
 
-_TABLE: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE: dict[str, Any] = read_table(__file__)
 _WHEELS = "wheels"
 _TEMPLATES = Path(__file__).parent.parent / "templates"
 

@@ -7,7 +7,6 @@ import argparse
 import io
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from ruamel.yaml import YAML
 from foresite import PARTS
 from foresite.command import OK, UsageError, repository, show
 from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.tables import read_table
 from schemas.load import load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.primitives import SiteName
@@ -25,7 +25,7 @@ from schemas.reading.host_list import COLUMNS
 from schemas.reading.typed_document import TODO
 from schemas.reading.wording import schema_at
 
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 OWN = tuple(tuple(path.split(".")) for path in _TABLE["own"])
 """Fields that differ between any two sites, so that only a person can fill them."""
 

@@ -11,11 +11,10 @@ from collections.abc import Iterator
 
 from components.making.manifest import Json
 from components.remediation.names import HISTORY_ANNOTATION
-from foresite.command import FOUND, OK, UsageError, repository, show, show_text
+from foresite.command import FOUND, OK, repository, show, show_text
 from foresite.commands.up import sound
-from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
-from foresite.delivery.servers.probe import own_kubectl
-from schemas.facts.adopted import managed
+from foresite.delivery.servers.metal3 import metal3_objects
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
@@ -47,22 +46,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _hosts(site: Site) -> list[Json]:
-    return listed(site.file.management, managed(site).namespace, "baremetalhosts")
-
-
-def listed(context: str, namespace: str, plural: str) -> list[Json]:
-    """Metal3's objects of a site. Raises UsageError where its management cluster does not list
-    them."""
-    kubectl = own_kubectl()
-    if kubectl is None:
-        raise UsageError("install kubectl, which asks the management cluster")
-    asked = f"/apis/metal3.io/v1alpha1/namespaces/{namespace}/{plural}"
-    try:
-        with ApiServer(kubectl, context) as server:
-            answer = server.get(asked)
-    except (NoAnswerError, RefusedError) as error:
-        raise UsageError(f"{context}: no {plural} of {namespace}: {error}") from None
-    return list((answer or {}).get("items", ()))
+    return metal3_objects(site.file.management, management_names(site).namespace, "baremetalhosts")
 
 
 def rows(host: Json, now: int) -> Iterator[Json]:

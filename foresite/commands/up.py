@@ -21,7 +21,7 @@ from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
 from preview.gates import parse_allowances
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.load import load
 from schemas.model.management import STACK
@@ -155,7 +155,7 @@ def _summary(
     left: list[tuple[str, ...]],
     seconds: float,
 ) -> list[str]:
-    total = sum(sum(kinds.values()) for kinds in counts.values())
+    total, there = sum(sum(kinds.values()) for kinds in counts.values()), management_names(site)
     lines = [f"\n{site.name}: {total} objects on {site.file.management}, {seconds} s"]
     for name, kinds in counts.items():
         lines.append(f"  {name}")
@@ -163,7 +163,7 @@ def _summary(
     if later:
         lines += [
             f"\n{len(later)} objects follow once the site's own cluster answers:",
-            f"  clusterctl get kubeconfig {managed(site).cluster} -n {managed(site).namespace}",
+            f"  clusterctl get kubeconfig {there.cluster} -n {there.namespace}",
             f"  then write its context as cluster.context in sites/{site.name}.yaml",
         ]
     lines += [
@@ -174,7 +174,7 @@ def _summary(
 
 
 def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
-    context, namespace = site.file.management, managed(site).namespace
+    context, namespace = site.file.management, management_names(site).namespace
     where, place = f"namespace {namespace} on {context}", f"-n {namespace} get baremetalhosts"
     if is_management(site):
         where, place = context, "get coreproviders,infrastructureproviders,ironics -A"
@@ -191,7 +191,7 @@ def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[
 
 
 def _after_the_end(site: Site) -> list[str]:
-    where = f"--context {site.file.management} -n {managed(site).namespace}"
+    where = f"--context {site.file.management} -n {management_names(site).namespace}"
     look = f"kubectl {where} get cluster,baremetalhosts"
     return [
         f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",

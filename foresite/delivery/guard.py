@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from components.machines.names import POOL_LABEL, STATE_LABEL, ZONE_LABEL
+from components.machines.hosts import is_out
+from components.machines.names import POOL_LABEL, ZONE_LABEL
 from components.making.manifest import Json, Manifest, Target
 from foresite.command import UsageError, few
 from foresite.delivery.servers.inventory import Look
@@ -15,7 +16,6 @@ from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import SMALL, Stated
 from preview.gates import GROW, REMOVE
 from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
-from schemas.reading.host_list import OUT
 
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
@@ -61,9 +61,9 @@ def _goes_out(
     state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest], key: Key
 ) -> tuple[str, ...]:
     """The pool, and the pool and zone, of a host that goes out: its Machine is not lost."""
-    was, now = (one[key].body["metadata"].get("labels") or {} for one in (state, wanted))
-    if was.get(STATE_LABEL) == OUT or now.get(STATE_LABEL) != OUT:
+    if is_out(state[key].body) or not is_out(wanted[key].body):
         return ()
+    now = wanted[key].body["metadata"]["labels"]
     return now[POOL_LABEL], f"{now[POOL_LABEL]}/{now[ZONE_LABEL]}"
 
 

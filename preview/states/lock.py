@@ -14,6 +14,7 @@ from typing import Any
 
 from preview.states.git import GitError, git
 from preview.states.snapshot import Snapshot
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.reading.catalogue import SHOWN
@@ -26,7 +27,7 @@ FILES = (FILE, "uv.lock")
 _REQUIREMENT = re.compile(r"(?i)\s*foresite(?![\w.-])\s*(?P<which>[^;]*?)\s*(;.*)?")
 _WRITTEN = re.compile(r"(?i)[\"']\s*foresite\s*([=<>~!;@\[]|[\"']\s*[,\]])")
 _EXACT = re.compile(r"==\s*(?P<version>\d[^\s*,]*)")
-_TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_TABLE = read_table(__file__)
 _FILES = {name: re.compile(each, re.DOTALL) for name, each in _TABLE["patterns"].items()}
 _LOCAL = ("path", "directory", "editable", "virtual")
 """Keys of a source that is a folder or a file, in pyproject.toml or uv.lock."""

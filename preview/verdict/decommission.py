@@ -5,10 +5,8 @@ whole, or of which only registered hosts are left, other things are true. Source
 each; how a site ends is foresite/delivery/stack/release.py.
 """
 
-import tomllib
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 
 from components.effects.rules import judge_object
 from components.effects.vocabulary import (
@@ -26,11 +24,12 @@ from components.making.manifest import Target
 from components.site import COMPONENTS
 from preview.differences import connections
 from preview.result import State
+from schemas.kubernetes.tables import read_table
 
 CLUSTER: Name = ("machines", "Cluster")
 NAMESPACE: Name = ("machines", "Namespace")
 _LABELS = (("metadata", "labels", POOL_LABEL), ("metadata", "labels", ZONE_LABEL))
-_SAID = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+_SAID = read_table(__file__)
 
 
 def is_decommissioned(side: Side | None) -> bool:
@@ -124,3 +123,4 @@ def _returning(site: SiteChange) -> Iterator[Effect]:
             yield _effect("back", change.name, Action.ADDED)
         else:
             yield from judge_object(COMPONENTS[change.component].effects(), fresh, change)
+

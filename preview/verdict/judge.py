@@ -15,8 +15,8 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
+from components.machines.hosts import is_out
 from components.machines.installation import installations
-from components.machines.names import STATE_LABEL
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
 from components.site import COMPONENTS
@@ -29,7 +29,6 @@ from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices
 from schemas.kubernetes.node_labels import RACK_LABEL
-from schemas.reading.host_list import OUT
 
 SHARED = (
     "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
@@ -181,11 +180,6 @@ def _deletes(site: SiteChange, change: ObjectChange) -> bool:
     return named or change.one.target is Target.MANAGEMENT
 
 
-def _out(host: Manifest) -> bool:
-    """True of a host that is away for repair: it has no machine that could be lost."""
-    return (host.body["metadata"].get("labels") or {}).get(STATE_LABEL) == OUT
-
-
 def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> int:
     """How many machines MachineDeployments lose, alternatives counted once; of one that goes all,
     though other objects may use their hosts again."""
@@ -210,7 +204,8 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     A host that leaves the list and the machine that its pool then has too many count once.
     """
     gone = {name: each for name, each in site.changes.items() if _deletes(site, each)}
-    hosts = sum(each.group_kind == kinds.HOST and not _out(each.one) for each in gone.values())
+    gone_hosts = (each.one.body for each in gone.values() if each.group_kind == kinds.HOST)
+    hosts = sum(not is_out(body) for body in gone_hosts)
     if decommission.state(site) is State.DECOMMISSIONED:
         hosts = len(site.sides[0].fleet.hosts)
     machines = _machines_lost(site, effects)

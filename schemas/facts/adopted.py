@@ -23,7 +23,7 @@ KINDS = {
 its name rolls nothing, so nobody has to own it."""
 
 
-def managed(site: Site) -> Adopted:
+def management_names(site: Site) -> Adopted:
     """The names on the management cluster: those of before, or all the site's."""
     # A program whose cluster others make says nothing of it.
     own: Json = {"namespace": site.name, "cluster": site.name, "control_plane": site.name}
@@ -48,5 +48,5 @@ def kept_machines(site: Site, pool: Pool) -> Json | None:
     """The MachineDeployment or KubeadmControlPlane of a pool that stays as it is; None where
     Foresite makes it."""
     if pool.role is Role.CONTROL_PLANE:
-        return kept(site).get((CONTROL_PLANE, managed(site).control_plane))
+        return kept(site).get((CONTROL_PLANE, management_names(site).control_plane))
     return kept(site).get((DEPLOYMENT, pool.adopted.deployment)) if pool.adopted else None

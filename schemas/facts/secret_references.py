@@ -7,7 +7,7 @@ Secrets Operator, goes by this list.
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from schemas.facts.adopted import HOST, kept, managed
+from schemas.facts.adopted import HOST, kept, management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import mapping
 from schemas.model.etcd_snapshots import CREDENTIALS_KEY, NAMESPACE
@@ -50,11 +50,11 @@ def bmc_secret(host: str, credentials: str | None) -> str:
 def _bmcs(site: Site) -> Iterator[SecretReference]:
     """Bare Metal Operator 0.13, internal/controller/metal3.io/baremetalhost_controller.go
     (buildAndValidateBMCCredentials): the keys username and password, in the host's namespace."""
-    stay = kept(site)
+    stay, namespace = kept(site), management_names(site).namespace
     for host in site.hosts:
         own = mapping(stay.get((HOST, host.name), {}), "spec", "bmc").get("credentialsName")
         name = str(own or bmc_secret(host.name, site.file.bmc.credentials))
-        yield SecretReference(True, managed(site).namespace, name, ("username", "password"))
+        yield SecretReference(True, namespace, name, ("username", "password"))
 
 
 def _keys(site: Site) -> Iterator[SecretReference]:
@@ -62,7 +62,8 @@ def _keys(site: Site) -> Iterator[SecretReference]:
     (resolveFiles): without the Secret no control-plane host gets its user data, and none joins."""
     encryption = site.file.cluster.encryption
     if encryption and encryption.secret:
-        yield SecretReference(True, managed(site).namespace, encryption.secret, (ENCRYPTION_KEY,))
+        namespace = management_names(site).namespace
+        yield SecretReference(True, namespace, encryption.secret, (ENCRYPTION_KEY,))
 
 
 def _reboots(site: Site) -> Iterator[SecretReference]:

@@ -13,6 +13,12 @@ def mapping(holder: Json, *keys: str) -> Json:
     return found if isinstance(found, dict) else {}
 
 
+def identity(body: Json) -> tuple[str, str, str, str]:
+    """What makes two bodies one object: API group, kind, namespace (or empty) and name."""
+    group, metadata = str(body["apiVersion"]).rpartition("/")[0], body["metadata"]
+    return group, str(body["kind"]), metadata.get("namespace") or "", metadata["name"]
+
+
 def items(holder: Json, key: str) -> list[Json]:
     """The maps in a list."""
     return [each for each in _list(holder, key) if isinstance(each, dict)]

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
 
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.brought import OWN, Brought, every_extra, files_of, has_own_rules, is_managed
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import Json, mapping
@@ -128,7 +128,7 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
     metadata = item.body["metadata"]
     namespace = metadata.get("namespace", "")
     if entry.cluster == "management":
-        if namespace != managed(site).namespace:
+        if namespace != management_names(site).namespace:
             yield item.say("extra-other-namespace", namespace or "no namespace", site)
         if is_managed(group) and group != ADDRESSES:
             yield item.say("extra-manages-hosts")

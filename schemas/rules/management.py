@@ -14,8 +14,8 @@ from typing import NamedTuple
 from schemas.facts.addresses import host_ranges, reserved
 from schemas.facts.management import PREALLOCATION, Managed
 from schemas.facts.site import Site
-from schemas.kubernetes.bodies import Json
-from schemas.kubernetes.manifests import read_objects
+from schemas.kubernetes.bodies import identity
+from schemas.kubernetes.manifests import read_manifests
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.node_labels import copied_to_nodes
 from schemas.model.codes import Code
@@ -112,10 +112,16 @@ def _is_name(name: str) -> bool:
     return bool(re.fullmatch(pattern_of(DnsLabel), name))
 
 
-def _place_of(body: Json) -> tuple[str, ...]:
-    """What makes an object the same one as another."""
-    group, metadata = str(body["apiVersion"]).rpartition("/")[0], body["metadata"]
-    return group, body["kind"], str(metadata.get("namespace", "")), str(metadata["name"])
+@functools.lru_cache(maxsize=16)
+def _digest(data: bytes) -> str:
+    """The SHA-256 of a file: of megabytes, which all sites of a cluster share."""
+    return hashlib.sha256(data).hexdigest()
+
+
+@functools.lru_cache(maxsize=16)
+def _text(data: bytes) -> str:
+    """The text of a file: the same object each time, by which its objects are found at once."""
+    return data.decode("utf-8")
 
 
 def _vendored(
@@ -128,19 +134,19 @@ def _vendored(
         if isinstance(data, Refused):
             found.append(Finding(data.code, at, data.message, data.fix))
             continue
-        if (digest := hashlib.sha256(data).hexdigest()) != each.sha256:
+        if (digest := _digest(data)) != each.sha256:
             found.append(say("management-changed", (*at[:2], "sha256"), each, digest))
             continue
         try:
-            text = data.decode("utf-8")
-            bodies = [body for body, _ in read_objects(text)]
+            text = _text(data)
+            bodies = read_manifests(text)
         except ValueError as error:
             found.append(say("management-unreadable", at, each, getattr(error, "line", 1), error))
             continue
         for body in bodies:
             if body["kind"] == "Secret":
                 found.append(say("management-secret", at, each, body["metadata"]["name"]))
-            key = _place_of(body)
+            key = identity(body)
             if key in seen:
                 found.append(say("management-twice", at, each, " ".join(key), seen[key]))
             seen[key] = f"management/{each.file}"

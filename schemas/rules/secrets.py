@@ -7,7 +7,7 @@ Cluster API 1.13, util/secret (names of the Secrets that it makes for a cluster)
 from collections.abc import Iterator
 from functools import lru_cache
 
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.model.codes import Code
@@ -74,7 +74,7 @@ def _name(each: SecretReference) -> str:
 def bmc_credentials(site: Site) -> Iterator[Finding]:
     """The Secret of the BMCs is none that Cluster API makes, which would overwrite it."""
     name = site.file.bmc.credentials
-    if name in {f"{managed(site).cluster}-{end}" for end in _OF_CLUSTER_API}:
+    if name in {f"{management_names(site).cluster}-{end}" for end in _OF_CLUSTER_API}:
         yield say("bmc-secret-of-cluster-api", ("bmc", "credentials"), name, site)
 
 

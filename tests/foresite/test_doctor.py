@@ -268,6 +268,7 @@ def test_what_the_management_cluster_has_is_said(
     answers: dict[str, Json | None], states: dict[str, str]
 ) -> None:
     where = {"site": "lab-1", "context": "mgmt-lab", "cluster": "management"}
+    where |= {"namespace": "lab-1", "name": "lab-1"}
     found = list(_held(LAB, cast(ApiServer, Server(answers)), where))
     urgent: dict[str, str] = {}
     for each in found:

@@ -370,7 +370,7 @@ def test_metal3(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         code, said = run("--from", "metal3", "--file", file)
         assert code == 2 and str(file) in said
     listed = {"baremetalhosts": [other], "hardwaredata": [data]}
-    monkeypatch.setattr("foresite.commands.hosts.listed", lambda *asked: listed[asked[2]])
+    monkeypatch.setattr("foresite.commands.hosts.metal3_objects", lambda *asked: listed[asked[2]])
     assert "mgmt-lab BareMetalHost new-1" in run("--from", "metal3")[1]
 
 

@@ -14,7 +14,7 @@ from foresite.command import few
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.servers.probe import Need, Objects, contexts_of, missing_context, probe_one
 from foresite.delivery.servers.probe import objects_on as made_on
-from schemas.facts.adopted import managed
+from schemas.facts.adopted import management_names
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -52,7 +52,9 @@ def ask_cluster(site: Site, kubectl: Kubectl | None, target: Target) -> Iterator
     if context is None:
         return
     cluster = "management" if target is Target.MANAGEMENT else "cluster"
-    where = {"site": site.name, "context": context, "cluster": cluster}
+    names = management_names(site)
+    where = {"site": site.name, "context": context, "cluster": cluster,
+             "namespace": names.namespace, "name": names.cluster}  # fmt: skip
     if kubectl is None:
         yield find("no-kubectl", where)
         return
@@ -101,16 +103,15 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     for namespace, references in wanted.items():
         yield _secrets(server, references, {**where, "namespace": namespace})
     if management and site.file.cluster.context is None:
-        named = f"namespaces/{managed(site).namespace}/clusters/{managed(site).cluster}"
-        path = f"/apis/cluster.x-k8s.io/v1beta2/{named}"
-        status = (server.get(path) or {}).get("status") or {}
+        named = f"namespaces/{where['namespace']}/clusters/{where['name']}"
+        status = (server.get(f"/apis/cluster.x-k8s.io/v1beta2/{named}") or {}).get("status") or {}
         ready = (status.get("initialization") or {}).get("controlPlaneInitialized") is True
         yield find("cluster-ready" if ready else "cluster-wait", where)
 
 
 def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     """The hosts by the state that the Bare Metal Operator reports."""
-    path = f"/apis/metal3.io/v1alpha1/namespaces/{managed(site).namespace}/baremetalhosts"
+    path = f"/apis/metal3.io/v1alpha1/namespaces/{where['namespace']}/baremetalhosts"
     items = (server.get(path) or {}).get("items") or ()
     found = {each["metadata"]["name"]: each.get("status") or {} for each in items}
     names = [host.name for host in site.hosts if not host.out]

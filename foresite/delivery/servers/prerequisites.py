@@ -1,9 +1,7 @@
 """What a site needs from others: the table prerequisites.toml, with the site's own values."""
 
-import tomllib
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
-from pathlib import Path
 from types import SimpleNamespace
 
 from components.machines.in_place import arguments, lacks
@@ -15,9 +13,10 @@ from schemas.facts.pod_network import enforces_policies
 from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import store
+from schemas.kubernetes.tables import read_table
 
 _SHOWN = ("cluster", "kinds", "notes", "configuration")
-TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+TABLE = read_table(__file__)
 
 
 def prerequisites(site: Site) -> dict[str, list[Json]]:

@@ -109,6 +109,13 @@ def own_kubectl() -> Kubectl | None:
     return Kubectl(Path(found), os.environ) if found else None
 
 
+def needed_kubectl() -> Kubectl:
+    """The kubectl of whoever calls. Raises UsageError without one."""
+    if (found := own_kubectl()) is None:
+        raise UsageError("install kubectl, which asks the management cluster")
+    return found
+
+
 def kubectl_of(engine: Engine) -> Kubectl | None:
     """The kubectl that Pulumi's environment would find; None without one."""
     found = engine.kubectl or shutil.which("kubectl", path=engine.environment.get("PATH"))

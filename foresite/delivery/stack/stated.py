@@ -8,6 +8,7 @@ from components.effects.kubernetes import HOLDS_DATA
 from components.making.manifest import Json, Target, group_kind
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.live import Key, key_of
+from schemas.kubernetes.bodies import identity
 
 SMALL = 20
 """Objects that hold no data and may go unnamed: an alert rule, a role, a dashboard."""
@@ -35,9 +36,7 @@ class Ident(NamedTuple):
 
 def ident(target: Target, body: Json) -> Ident:
     """The identity of an object's body."""
-    metadata = body["metadata"]
-    group = str(body["apiVersion"]).rpartition("/")[0]
-    return Ident(target, group, str(body["kind"]), metadata.get("namespace", ""), metadata["name"])
+    return Ident(target, *identity(body))
 
 
 class Stated(NamedTuple):
