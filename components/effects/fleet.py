@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components.making.manifest import Json
+from schemas.model.management import PROVISIONING_LIMIT
 
 OUT = "out"
 """The state of a host that may run no machine."""
@@ -89,9 +90,8 @@ class Fleet:
     management: str
     endpoint_announced: bool
     decommissioned: bool = False
-    at_once: int = 20
-    """Hosts that the Bare Metal Operator provisions at a time, over all sites of its cluster.
-    Source of the default: BMO v0.13.2, pkg/provisioner/ironic/ironic.go, PROVISIONING_LIMIT."""
+    at_once: int = PROVISIONING_LIMIT
+    """Hosts that the Bare Metal Operator provisions at a time, over all sites of its cluster."""
 
     @cached_property
     def names(self) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from components.effects.fleet import Fleet, NodeState
 from components.making.manifest import GroupKind, Manifest
+from schemas.model.management import PROVISIONING_LIMIT
 
 Path = tuple[str | int, ...]
 """Where in an object: names of fields, keys of maps, and for lists the key of the item (such as a
@@ -242,4 +243,4 @@ class PoolPlan(NamedTuple):
     wait_hours: float = 0.0
     wait_drain_hours: float = 0.0
     control_plane: bool = False
-    limit: int = 20
+    limit: int = PROVISIONING_LIMIT

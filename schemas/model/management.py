@@ -24,6 +24,9 @@ from schemas.model.primitives import (
 FOLDER = "management"
 STACK = f"{FOLDER}."
 """Start of the names of stacks of management clusters; no site's name has a dot."""
+PROVISIONING_LIMIT = 20
+"""Hosts that the Bare Metal Operator provisions at a time where nobody says another number (BMO
+v0.13.2, pkg/provisioner/ironic/ironic.go)."""
 LABELS = r"\^?([A-Za-z0-9/_.-]|\\[.-])+(\.\*)?\$?"
 """Expressions that Go and Python read alike, and that take no more time than their length."""
 Part = Literal["core", "bootstrap", "control-plane", "ipam", "infrastructure"]
@@ -112,7 +115,7 @@ class ManagementFile(Model):
     """Providers by the Cluster API Operator; without it they are among ``manifests``."""
     ironic: Ironic
     """Ironic, which installs the hosts."""
-    provisioning_limit: Annotated[int, Field(ge=1, le=500)] = 20
+    provisioning_limit: Annotated[int, Field(ge=1, le=500)] = PROVISIONING_LIMIT
     """Hosts that the Bare Metal Operator provisions at a time, over all sites."""
     sync_labels: Annotated[
         list[Annotated[str, text_form(LABELS, r"^example\.com/mig$", longest=200)]],
