@@ -123,4 +123,3 @@ def _returning(site: SiteChange) -> Iterator[Effect]:
             yield _effect("back", change.name, Action.ADDED)
         else:
             yield from judge_object(COMPONENTS[change.component].effects(), fresh, change)
-
