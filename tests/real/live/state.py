@@ -214,7 +214,8 @@ _SITE: dict[str, Any] = {
         {"name": zone, "network": f"10.40.{n}.0/24", "gateway": f"10.40.{n}.1"}
         for n, zone in enumerate(ZONES)
     ],
-    "bmc": {"network": "10.41.0.0/24", "credentials": "bmc"},
+    # A Secret for each host: docs/machines.md says what the operator does where one serves all.
+    "bmc": {"network": "10.41.0.0/24"},
     "sources": {"os_images": "http://images.rollout-1.example/os"},
     "first_boot": boot(server="10.40.0.2"),
     "pools": [
