@@ -65,6 +65,7 @@ def machine(tmp_path: Path) -> Machine:
         ("etcdctl", "go.etcd.io/etcd/etcdctl/v3"),
         ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
         ("clusterctl", "sigs.k8s.io/cluster-api"),
+        ("capi-operator", "sigs.k8s.io/cluster-api-operator"),
         ("capm3", "github.com/metal3-io/cluster-api-provider-metal3"),
         ("metal3-ipam", "github.com/metal3-io/ip-address-manager"),
     ],

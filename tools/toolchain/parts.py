@@ -14,9 +14,9 @@ TOOLS = Path(__file__).resolve().parent.parent
 VERSIONS = TOOLS / "versions.toml"
 GROUPS = (
     "pulumi", "controlplane", "newest", "cluster-api", "scheduling", "remediation", "snapshots",
-    "given", "schedulers", "metal3", "pivot",
+    "given", "schedulers", "metal3", "pivot", "management",
 )  # fmt: skip
-OPTIONAL = ("schedulers", "metal3", "pivot")
+OPTIONAL = ("schedulers", "metal3", "pivot", "management")
 """Made ready only where they are named: long proofs alone run them."""
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
