@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from schemas.model.management import FOLDER
+
 
 class RegionChange(NamedTuple):
     """How many sites change by a region's ``file``, of how many that name it; ``same`` are those of
@@ -26,8 +28,15 @@ class RegionChange(NamedTuple):
         return "".join(named) or self.file
 
     @property
+    def unnamed(self) -> bool:
+        """True for a management cluster that no site names: nobody here knows what else it runs."""
+        return not self.sites and self.file.startswith(f"{FOLDER}/")
+
+    @property
     def does(self) -> str:
         """What they do: also how many sites stay as they are."""
+        if self.unnamed:
+            return "is named by no site: what the change does to machines is not known"
         sites = f"{self.touched:,} of its {self.sites:,} site{'' if self.sites == 1 else 's'}"
         rest = f" ({self.same:,} render{'s' if self.same == 1 else ''} to the same objects)"
         return f"change{'' if self.named[1:] else 's'} {sites}{rest if self.same else ''}"

@@ -282,9 +282,10 @@ class Preview:
 
     @property
     def impact(self) -> Impact:
-        """The worst of all sites; unknown also where Foresite's own code differs."""
+        """The worst of all sites; unknown also where Foresite's own code differs, or a management
+        cluster of which no site is known."""
         found = [entry.site.impact for entry in self.entries]
-        if self.code_changed or self.clashes:
+        if self.code_changed or self.clashes or any(each.unnamed for each in self.regions):
             found.append(Impact.UNKNOWN)
         return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
 

@@ -21,7 +21,10 @@ _MINOR = (
 )
 _ELSEWHERE = "{what} with what another place has, and what that does to machines is not known"
 _PROGRAM = "Deployment.apps"
-_OLDER = "it is an older version, which the operator refuses: what runs then is not what Git says"
+_REFUSED = (
+    "it is an older minor version, which the operator refuses: what runs is not what Git says"
+)
+_OLDER = "{what} in an older version, and what that does with objects of a newer one is not known"
 
 
 def upgrade(
@@ -34,9 +37,11 @@ def upgrade(
         more = "" if change.group_kind == _PROGRAM else _REPLACED
         yield effect(change, field, Impact.NONE, _RESTART.format(what=what) + more, source)
         return
-    why = _OLDER if was and now and now < was else _MINOR.format(what=what)
-    why = why if place == to else _ELSEWHERE.format(what=what)
-    yield from not_known(why, source)(site, change, field)
+    why = _MINOR if place == to else _ELSEWHERE
+    if place == to and was and now and now < was:
+        refused = change.group_kind != _PROGRAM and now[:2] < was[:2]
+        why = _REFUSED if refused else _OLDER
+    yield from not_known(why.format(what=what), source)(site, change, field)
 
 
 def _version(text: str) -> tuple[str, list[int]]:

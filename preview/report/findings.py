@@ -94,6 +94,13 @@ def _blind(preview: Preview) -> Iterable[Finding]:
         said, what = f"{clashes} between sites", ("problems between sites",)
         forms = ((f"cannot predict what {said} will do",), (f"cannot predict {said}",))
         yield Finding(BLIND, forms, what, (clashes,), (), Impact.UNKNOWN, True)
+    if alone := [each.file for each in preview.regions if each.unnamed]:
+        files, which = count(len(alone), "management file"), list_names(alone, "management file")
+        forms = (
+            ("cannot predict the change of ", *which, ", which no site names"),
+            (f"cannot predict {files}",),
+        )
+        yield Finding(BLIND, forms, ("no site names it",), (files,), which, Impact.UNKNOWN, True)
     if preview.code_changed:
         files = count(len(preview.code_changed), "changed file")
         forms = (

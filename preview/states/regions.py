@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 
 from preview.regions import RegionChange
-from preview.states.fleet import differing, holds, names_of, region_of, site_of
+from preview.states.fleet import differing, holds, names_of, region_of, site_names, site_of
 from preview.states.snapshot import Snapshot
 from schemas.model.management import FOLDER
 from schemas.reading.document import Document
@@ -76,6 +76,9 @@ def region_changes(
         touched = {name for name, files in behind.items() if file in files}
         if touched or file in changed:
             every = touched | _naming(sides, file, {*names})
+            others = {name for side in sides for name in site_names(side)} - {*names}
+            if not every and file.startswith(f"{FOLDER}/") and _naming(sides, file, others):
+                continue  # it is another sites' alone, and they are not looked at
             same = len(every - behind.keys())
             named = () if file in changed else changed
             found.append(RegionChange(file, len(touched), len(every), same, named))

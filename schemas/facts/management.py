@@ -42,10 +42,18 @@ class Managed:
         for each in self.file.manifests:
             yield from read_manifests(self.texts.get(each.file, ""))
 
+    def tags(self, program: str) -> Iterator[str]:
+        """The tags of a program's images in its manifests."""
+        for each in _containers(self.vendored()):
+            name, _, tag = str(each.get("image", "")).partition("@")[0].rpartition(":")
+            if name.rpartition("/")[2] == program:
+                yield tag
+
     def arguments(self) -> frozenset[str]:
         """The arguments of the managers, as far as a file says them."""
         if self.file.providers is None:
-            return frozenset(_arguments_of(self.vendored()))
+            said = (each.get("args") for each in _containers(self.vendored()))
+            return frozenset(str(arg) for args in said if isinstance(args, list) for arg in args)
         sync = [f"{SYNC}={','.join(self.file.sync_labels)}"] if self.file.sync_labels else []
         gates = [f"--feature-gates={TAINTS}=true"] if self.file.taints_in_place else []
         return frozenset([f"{PREALLOCATION}=true", *sync, *gates])
@@ -65,9 +73,7 @@ class Managed:
         return [value for key, _, said in given if key == name for value in said.split(",")]
 
 
-def _arguments_of(objects: Iterator[Json]) -> Iterator[str]:
+def _containers(objects: Iterator[Json]) -> Iterator[Json]:
     for body in objects:
         pods = mapping(body, "spec", "template", "spec") if body["kind"] == "Deployment" else {}
-        for each in items(pods, "containers"):
-            args = each.get("args")
-            yield from map(str, args if isinstance(args, list) else ())
+        yield from items(pods, "containers")

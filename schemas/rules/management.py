@@ -36,6 +36,13 @@ from schemas.rules.versions import SUPPORTED_MINORS, release_findings
 
 KUBERNETES = {13: (32, 36)}
 """Kubernetes minors of management clusters by Cluster API minor."""
+OPERATOR = "ironic-standalone-operator"
+IRONIC = {
+    8: ("34.0", "33.0", "32.0"), 9: ("35.0", "34.0", "33.0"),
+    10: ("37.0", "35.0", "34.0", "33.0"), 11: ("38.0", "37.0", "35.0"),
+}  # fmt: skip
+"""Versions of Ironic by minor of the Ironic Standalone Operator (v0.8.2 to v0.11.0,
+api/v1alpha1/ironic_types.go, SupportedVersions)."""
 VIRTUAL_MEDIA = {each for each in BmcProtocol if "virtualmedia" in each}
 """Protocols by which hosts boot without a provisioning network."""
 
@@ -185,6 +192,19 @@ def _fit(managed: Managed) -> Iterator[Finding]:
         yield say("management-kubernetes", ("kubernetes",), core, low, high, version)
     if f"{PREALLOCATION}=true" not in managed.arguments():
         yield say("management-preallocation", ("manifests",), PREALLOCATION)
+    yield from _ironic(managed)
+
+
+def _ironic(managed: Managed) -> Iterator[Finding]:
+    """Ironic in a version that its operator runs; where that is not in the manifests, that any
+    does. Of an operator that is not in the table nothing is known, and nothing said."""
+    found = [re.match(r"(?:v|release-)0\.([0-9]+)", tag) for tag in managed.tags(OPERATOR)]
+    for minors in [[int(each[1])] for each in found if each] if found else [[*IRONIC]]:
+        runs = dict.fromkeys(one for each in minors[::-1] for one in IRONIC.get(each, ()))
+        if runs and (version := managed.file.ironic.version) not in runs:
+            which = f"0.{minors[0]}" if found else f"0.{min(IRONIC)} to 0.{max(IRONIC)}"
+            at = ("ironic", "version")
+            yield say("management-ironic", at, which, ", ".join(runs), version)
 
 
 def management_versions(site: Site) -> Iterator[Finding]:

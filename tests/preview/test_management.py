@@ -98,11 +98,13 @@ def test_an_edit_says_what_it_does(
 
 
 def test_an_older_version_is_not_known(repository: Repository) -> None:
+    # The operator installs it: tests/components/management/test_operator.py.
     repository.replace(FILE, "release: '2026.11'", "release: 2026.11-patch")
     base = repository.commit("a newer release")
     repository.replace(FILE, "release: 2026.11-patch", "release: '2026.11'")
     preview = repository.preview(base=base)
     assert {each.impact for each in preview.sites} == {Impact.UNKNOWN}
+    assert all("in an older version" in r.effect.why for s in preview.sites for r in s.reasons)
     repository.git("reset", "-q", "--hard", "HEAD~1")
 
 
@@ -168,10 +170,23 @@ def test_comments_change_nothing(repository: Repository) -> None:
     assert repository.preview().sites == ()
 
 
-def test_a_file_that_no_site_names_is_shown(repository: Repository) -> None:
+def test_what_a_file_does_that_no_site_names_is_not_known(repository: Repository) -> None:
     put(repository.root, "mgmt-new")
     preview = repository.preview()
-    assert [each.file for each in preview.regions] == ["management/mgmt-new.yaml"]
+    (found,) = preview.regions
+    assert str(found).startswith("management/mgmt-new.yaml is named by no site")
+    said = "Cannot predict the change of management/mgmt-new.yaml, which no site names."
+    assert plain(headline(preview)) == said
+
+
+def test_a_file_of_sites_that_are_not_looked_at_is_not_mentioned(repository: Repository) -> None:
+    repository.replace(FILE, "provisioning_limit: 20", "provisioning_limit: 10")
+    repository.replace("sites/lab-1.yaml", "management: mgmt-jp-east", "management: mgmt-lab")
+    assert repository.preview("lab-1").regions
+    base = repository.commit("lab-1 is elsewhere")
+    repository.replace(FILE, "provisioning_limit: 10", "provisioning_limit: 11")
+    assert repository.preview("lab-1", base=base).regions == ()
+    repository.git("reset", "-q", "--hard", "HEAD~1")
 
 
 def test_a_lower_limit_makes_rollouts_longer(repository: Repository) -> None:
