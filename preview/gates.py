@@ -222,6 +222,10 @@ def _forbidden(
         what = "the effect of Foresite's own code is not known (it differs)"
         said = f"{what}, and {_who_allows(allowed)}"
         yield Gate("fail-on unknown", said, _acknowledge("unknown", total))
+    alone = [str(each) for each in preview.regions if each.unnamed]
+    if "unknown" in limits and len(alone) > allowed:
+        said = f"{'; '.join(alone)}; and {_who_allows(allowed)}"
+        yield Gate("fail-on unknown", said, _acknowledge("unknown", len(alone)))
 
 
 def _unreadable(sites: list[SitePreview]) -> Gate:

@@ -177,6 +177,9 @@ def test_what_a_file_does_that_no_site_names_is_not_known(repository: Repository
     assert str(found).startswith("management/mgmt-new.yaml is named by no site")
     said = "Cannot predict the change of management/mgmt-new.yaml, which no site names."
     assert plain(headline(preview)) == said
+    fails = {allowed: gates(preview, {"unknown": allowed}, {"unknown": 0}) for allowed in (0, 1)}
+    assert [len(each) for each in fails.values()] == [1, 0]
+    assert preview.impact is Impact.UNKNOWN
 
 
 def test_a_file_of_sites_that_are_not_looked_at_is_not_mentioned(repository: Repository) -> None:
