@@ -13,9 +13,10 @@ import sys
 from collections.abc import Callable
 
 from foresite.arguments import parser
-from foresite.command import FAILED, OK, UsageError, say, show, version
+from foresite.command import FAILED, OK, Stopped, say, show, version
 from foresite.interruption import catch_signals, exit_code
 from schemas.kubernetes.masking import mask_command, shorten
+from schemas.refusal import RefusalError
 
 _WORD = 300
 """Characters of a typed word that a message repeats."""
@@ -33,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             return code
     except BrokenPipeError:
         pass  # the reader has left (``| head``): there is nobody to tell
-    except UsageError as error:
+    except RefusalError as error:
         _say(str(error), arguments)
     except OSError as error:
         where = f": {shorten(str(error.filename), _WORD)}" if error.filename else ""
@@ -61,7 +62,10 @@ def _run(arguments: list[str] | None) -> int:
     if options.command is None:
         show(found.format_help(), end="")
         return FAILED
-    return _command(options.command)(options)
+    try:
+        return _command(options.command)(options)
+    except Stopped as end:
+        return end.code
 
 
 def _say(message: str, arguments: list[str] | None) -> None:

@@ -1,20 +1,30 @@
 """The common parts of every command: exit codes, the refusal to run, output, the repository."""
 
 import argparse
+import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from preview.wrapping import fold, terminal_width
 from schemas.kubernetes.masking import shorten
+from schemas.refusal import RefusalError
 
 OK, FOUND, FAILED = 0, 1, 2
 """Exit codes: nothing to report, problems found, could not run."""
 
 
-class UsageError(Exception):
+class UsageError(RefusalError):
     """The command cannot run as it was called; the message says what to do instead."""
+
+
+class Stopped(Exception):
+    """A command is over, as the problems that were shown keep it from its work."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
 
 
 def visible(text: str) -> str:
@@ -32,6 +42,15 @@ def show(*lines: str, end: str = "\n", flush: bool = False) -> None:
 def show_text(text: str) -> None:
     """Print text for a person; on a terminal its lines are folded to the width."""
     show(fold(text, terminal_width()))
+
+
+def report(form: str, data: object, lines: Iterable[str], *, folded: bool = True) -> None:
+    """Print a report: its data as JSON, or its lines for a person. Lines with commands to copy, or
+    with columns, are not ``folded``."""
+    if form == "json":
+        show(json.dumps(data, indent=2))
+    else:
+        (show_text if folded else show)("\n".join(lines))
 
 
 def say(text: str) -> None:

@@ -12,14 +12,15 @@ import argcomplete
 from argcomplete.completers import FilesCompleter
 
 from components.training.request import Template
-from foresite.command import UsageError, repository
+from foresite.command import repository
 from schemas.facts.site import Site
 from schemas.load import load_site, site_names
 from schemas.model.primitives import Model
 from schemas.model.site_file import Pool
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.yaml_reader import Document
-from schemas.resolve import COMPUTED, UnknownPathError, resolve
+from schemas.refusal import RefusalError
+from schemas.resolve import COMPUTED, resolve
 
 
 def complete(parser: argparse.ArgumentParser) -> None:
@@ -45,7 +46,7 @@ def _complete(
         found = (
             site_names(root) if what == "sites" else list(_paths(root, parsed_args.site, prefix))
         )
-    except (UsageError, UnknownPathError):
+    except RefusalError:
         return ()
     return [each for each in found if each.isprintable()]
 

@@ -20,9 +20,8 @@ from foresite.adoption.shape import shape_of
 from foresite.adoption.verdict import Judged, judge_adoption
 from foresite.adoption.written import texts_of
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
-from foresite.commands.check import all_problems, show_problems
+from foresite.commands.check import all_problems, show_problems, sound
 from foresite.commands.new import write_all
-from foresite.commands.up import sound
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from foresite.delivery.servers.probe import needed_kubectl
 from schemas.facts.site import Site
@@ -45,15 +44,13 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(f"foresite adopt {options.action} {noun}: name the {noun.lower()}")
     if options.action == "plan":
         return _plan(options)
-    sites = sound(repository(options), [options.what], options.format)
-    if sites is None:
-        return FOUND
-    if sites[0].file.adopted is None:
+    (site,) = sound(repository(options), [options.what], options.format)
+    if site.file.adopted is None:
         raise UsageError(f"{options.what} was not adopted: its file has no adopted")
     try:
-        return (_prove if options.action == "prove" else _finish)(options, sites[0])
+        return (_prove if options.action == "prove" else _finish)(options, site)
     except (NoAnswerError, RefusedError) as error:
-        raise UsageError(f"{sites[0].file.management}: {error}") from None
+        raise UsageError(f"{site.file.management}: {error}") from None
 
 
 def _read(options: argparse.Namespace) -> int:

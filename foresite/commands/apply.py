@@ -6,7 +6,6 @@ the same command goes on from there. What is due is asked of the stacks
 """
 
 import argparse
-import json
 import shlex
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,8 +13,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FOUND, OK, UsageError, repository, say, show
-from foresite.commands.up import apply, parse_acknowledgements, select, sound
+from foresite.command import FOUND, OK, UsageError, report, repository, say, show
+from foresite.commands.check import sound
+from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
 from foresite.delivery.stack.applied import (
     Allowances,
@@ -25,14 +25,16 @@ from foresite.delivery.stack.applied import (
     last_success,
     message,
 )
-from foresite.delivery.stack.engine import Engine, EngineError, Record, lock_site
+from foresite.delivery.stack.engine import Engine, Record, lock_site
 from foresite.delivery.stack.engines import engine_for
+from preview.gates import parse_allowances
 from preview.states.git import GitError
 from schemas.facts.site import Site
 from schemas.load import site_names
 from schemas.model.management import FOLDER, STACK
 from schemas.reading.bounded import parse_json
 from schemas.reading.site_files import names_in
+from schemas.refusal import RefusalError
 
 _QUESTIONS = 8
 """Stacks whose history is asked for at a time."""
@@ -75,18 +77,13 @@ def run(options: argparse.Namespace) -> int:
     """Apply every site that is due, or with ``--plan`` say which are."""
     root = repository(options)
     sites = sound(root, options.sites, options.format)
-    if sites is None:
-        return FOUND
-    try:
-        commits = Commits(root)
-        dirty = commits.uncommitted_files()
-        if dirty and not options.trial:
-            raise UsageError(f"{dirty[0]} has uncommitted changes; commit or revert them")
-        steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
-    except (GitError, EngineError) as error:
-        raise UsageError(str(error)) from None
+    commits = Commits(root)
+    dirty = commits.uncommitted_files()
+    if dirty and not options.trial:
+        raise UsageError(f"{dirty[0]} has uncommitted changes; commit or revert them")
+    steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
     if not options.plan:
-        allow = Allowances(parse_acknowledgements(options.allow), commits)
+        allow = Allowances(parse_allowances(options.allow, ""), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
         words = message(commits.head) + (" and more" if dirty else "")
         steps = _apply(options, steps, lambda step: _one(step, words, allow))
@@ -101,7 +98,7 @@ def plan(
 ) -> list[Step]:
     """The sites in their order, each with how it stands; ``everything``: all are due.
 
-    Raises UsageError, EngineError, GitError; then nothing was applied to any site.
+    Raises RefusalError; then nothing was applied to any site.
     """
     sites = in_order(sites)
     engines = [engine_for(root, site, trial=trial) for site in sites]
@@ -163,7 +160,7 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
                 engine.unmark()
                 allow.use(site, since, found.needed_counts)
                 return step._replace(state=State.APPLIED, seconds=outcome.seconds)
-    except (UsageError, EngineError, GitError) as error:
+    except RefusalError as error:
         say(f"foresite: {site}: {error}")
     return step._replace(state=State.FAILED)
 
@@ -181,27 +178,21 @@ def _report(
     failed = bool(named[State.FAILED])
     # Where no site has a file any more, and not just one, something is wrong with sites/.
     code = FOUND if failed or (not steps and gone != []) else OK
-    if options.format == "json":
-        sites = [
-            {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
-             "why": s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
-             "decommissioned": s.ends}
-            for s in steps
-        ]  # fmt: skip
-        resume = _same_command(options) if failed else None
-        said = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
-        show(json.dumps(said, indent=2))
-        return code
-    if options.plan:
-        show(*map(str, steps))
+    sites = [
+        {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
+         "why": s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
+         "decommissioned": s.ends}
+        for s in steps
+    ]  # fmt: skip
+    resume = _same_command(options) if failed else None
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
-    show(f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}")
-    for line in _vanished_lines(gone):
-        show(line)
-    if failed:
-        if named[State.NOT_REACHED]:
-            show(f"not reached: {', '.join(named[State.NOT_REACHED])}")
-        show(f"correct the problems above, then continue with: {_same_command(options)}")
+    lines = [*map(str, steps)] if options.plan else []
+    lines += [f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}", *_vanished_lines(gone)]
+    if failed and (left := named[State.NOT_REACHED]):
+        lines.append(f"not reached: {', '.join(left)}")
+    lines += [f"correct the problems above, then continue with: {resume}"] if failed else []
+    data = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
+    report(options.format, data, lines, folded=False)
     return code
 
 

@@ -14,6 +14,7 @@ from foresite import parallel
 from foresite.command import (
     FOUND,
     OK,
+    Stopped,
     UsageError,
     count,
     no_site,
@@ -33,10 +34,13 @@ from foresite.judged import (
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
-from schemas.load import Loaded, load
+from schemas.load import Loaded, load, load_site
+from schemas.model.management import STACK
 from schemas.model.problem import Problem, first_problems, number_of
 from schemas.reading.catalogue import catalogue_problems
 from schemas.reading.regions import region_problems
+from schemas.reading.yaml_reader import Document
+from schemas.site_parts import load_stack
 
 CEL = "ValidatingAdmissionPolicy"
 """The kind whose rules an API server judges."""
@@ -153,6 +157,27 @@ def all_problems(loaded: Loaded, root: Path) -> list[Problem]:
     if loaded.site and is_management(loaded.site):
         return [*lock_problems(root, version()), *object_faults(loaded.site)]
     return findings(loaded, examine(loaded.site) if loaded.site else None, root)
+
+
+def sound(root: Path, names: Sequence[str], form: str, code: int = FOUND) -> list[Site]:
+    """The named sites or stacks (all sites, where none is named); a problem of one is shown, and
+    ends the command with ``code``."""
+    of_stacks = any(each.startswith(STACK) for each in names)
+    loaded = {n: load_stack(root, n) for n in names} if of_stacks else load(root, names or None)
+    every = (problem for each in loaded.values() for problem in all_problems(each, root))
+    if problems := list(dict.fromkeys(every)):  # a file that two sites share has its faults once
+        show_problems(form, loaded, problems)
+        raise Stopped(code)
+    return [each.site for each in loaded.values() if each.site is not None]
+
+
+def read_site(root: Path, name: str, form: str) -> tuple[Site, Document]:
+    """A site and its file; a problem of its files, the only ones looked for, ends the command."""
+    loaded, locked = load_site(root, name), lock_problems(root, version())
+    if locked or loaded.site is None or loaded.document is None:
+        show_problems(form, {loaded.name: loaded}, [*locked, *loaded.problems])
+        raise Stopped(FOUND)
+    return loaded.site, loaded.document
 
 
 class Scope(NamedTuple):

@@ -41,24 +41,24 @@ class _Pull(NamedTuple):
 def run(options: argparse.Namespace) -> int:
     """Post the file, on the pull request that is named or that a workflow ran for."""
     body = read_body(options.file)
-    try:
-        github = connect(options.api, options.repository)
-        if options.event is None:
-            number: int | None = options.pull
-        else:
-            event = read_event(options.event)
-            pull = github.patiently(lambda: _pull(github, event))
-            number = pull.number if pull else None
-            if pull and pull.changes_reports:
-                said = _NOT_SHOWN.format(folder=_MAKES_REPORTS, number=pull.number)
-                body = f"{_mark(body)}\n{said}"
-        if number is None:
-            show("no open pull request has this head any more: no comment is written")
-            return OK
-        comment = github.patiently(lambda: _put(github, number, body, options.author))
-    except GitHubError as error:
-        raise UsageError(str(error)) from None
-    _report(comment, options.author)
+    github = connect(options.api, options.repository)
+    if options.event is None:
+        number: int | None = options.pull
+    else:
+        event = read_event(options.event)
+        pull = github.patiently(lambda: _pull(github, event))
+        number = pull.number if pull else None
+        if pull and pull.changes_reports:
+            said = _NOT_SHOWN.format(folder=_MAKES_REPORTS, number=pull.number)
+            body = f"{_mark(body)}\n{said}"
+    if number is None:
+        show("no open pull request has this head any more: no comment is written")
+        return OK
+    comment = github.patiently(lambda: _put(github, number, body, options.author))
+    show(comment["html_url"])
+    login = comment["user"]["login"]
+    if login != options.author:
+        show(f"the author is {login}: the next run finds the comment with --author {login}")
     return OK
 
 
@@ -86,13 +86,6 @@ def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:
         if (comment["user"] or {}).get("login") == author and _mark(comment["body"]) == _mark(body):
             return github.one("PATCH", f"/issues/comments/{int(comment['id'])}", {"body": body})
     return github.one("POST", f"/issues/{number}/comments", {"body": body})
-
-
-def _report(comment: dict[str, Any], author: str) -> None:
-    show(comment["html_url"])
-    login = comment["user"]["login"]
-    if login != author:
-        show(f"the author is {login}: the next run finds the comment with --author {login}")
 
 
 def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:

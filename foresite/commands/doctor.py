@@ -4,11 +4,10 @@ Only asks. Exit codes: 0 all that was asked is sound, 1 problems, 2 something co
 """
 
 import argparse
-import json
 
 from components.making.manifest import Target
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, show, show_text
-from foresite.commands.up import sound
+from foresite.command import FAILED, FOUND, OK, UsageError, report, repository
+from foresite.commands.check import sound
 from foresite.delivery.servers.doctor import NOT_ASKED, PROBLEM, STATES, TOLD, ask_cluster
 from foresite.delivery.servers.media import ask_bmcs, ask_images
 from foresite.delivery.servers.probe import kubectl_of, own_kubectl
@@ -18,10 +17,7 @@ from foresite.delivery.stack.engines import engine_for
 def run(options: argparse.Namespace) -> int:
     """Ask for one site, and say what comes next."""
     root = repository(options)
-    sites = sound(root, [options.site], options.format)
-    if sites is None:
-        return FOUND
-    (site,) = sites
+    (site,) = sound(root, [options.site], options.format)
     if site.file.decommission is not None:
         raise UsageError(TOLD.say("decommissioned", site=site.name))
     trial = options.trial
@@ -32,11 +28,9 @@ def run(options: argparse.Namespace) -> int:
     ]  # fmt: skip
     first = min((f for f in found if f.next), key=lambda f: STATES.index(f.state), default=None)
     after = first.next if first else TOLD.say("done", site=site.name)
-    if options.format == "json":
-        findings = [each._asdict() for each in found]
-        show(json.dumps({"site": site.name, "findings": findings, "next": after}, indent=2))
-    else:
-        lines = [f"{each.state:10} {each.check:11} {each.text}" for each in found]
-        show_text("\n".join([*lines, TOLD.say("never", site=site.name), "", f"next: {after}"]))
+    data = {"site": site.name, "findings": [each._asdict() for each in found], "next": after}
+    lines = [f"{each.state:10} {each.check:11} {each.text}" for each in found]
+    lines += [TOLD.say("never", site=site.name), "", f"next: {after}"]
+    report(options.format, data, lines)
     states = {each.state for each in found}
     return FOUND if PROBLEM in states else FAILED if NOT_ASKED in states else OK

@@ -5,21 +5,20 @@ theirs. Nothing is changed; exit codes are 0 (no difference), 1 (differences), 2
 """
 
 import argparse
-import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FAILED, FOUND, OK, UsageError, count, repository, show, show_text
-from foresite.commands.up import sound
+from foresite.command import FAILED, FOUND, OK, count, report, repository
+from foresite.commands.check import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
 from foresite.delivery.stack.applied import Commits, last_record
-from foresite.delivery.stack.engine import EngineError, Record
+from foresite.delivery.stack.engine import Record
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import expected_objects, read
 from preview.states.git import GitError
 from schemas.facts.site import Site
+from schemas.refusal import RefusalError
 
 
 class Look(NamedTuple):
@@ -37,15 +36,11 @@ class Look(NamedTuple):
 def run(options: argparse.Namespace) -> int:
     """Look at the named sites, or at all."""
     root = repository(options)
-    sites = sound(root, options.sites, options.format)
-    if sites is None:
-        return FAILED
+    sites = sound(root, options.sites, options.format, FAILED)
     commits = _commits(root)
     looks = [_look(root, site, commits, trial=options.trial) for site in sites]
-    if options.format == "json":
-        show(_as_json(looks))
-    else:
-        show_text("\n".join(map(_as_text, looks)))
+    data = [{**e._asdict(), "differences": [d._asdict() for d in e.differences]} for e in looks]
+    report(options.format, {"sites": data}, map(_as_text, looks))
     if any(look.failed for look in looks):
         return FAILED
     return FOUND if any(look.differences for look in looks) else OK
@@ -68,7 +63,7 @@ def _look(root: Path, site: Site, commits: Commits | None, *, trial: bool) -> Lo
             return look._replace(differences=(never,))
         probe(engine, site, Need.ANSWER)
         live = read(engine)
-    except (UsageError, EngineError) as error:
+    except RefusalError as error:
         return look._replace(failed=str(error))
     found = tuple(differences(expected_objects(site), live))
     there = sum(body is not None for body in live.values())
@@ -84,14 +79,6 @@ def _note(commits: Commits, site: str, answer: tuple[Record | None, str]) -> str
     return f"to be applied: {due}" if due else ""
 
 
-def _as_json(looks: Iterable[Look]) -> str:
-    sites = [
-        {**look._asdict(), "differences": [each._asdict() for each in look.differences]}
-        for look in looks
-    ]
-    return json.dumps({"sites": sites}, indent=2)
-
-
 def _as_text(look: Look) -> str:
     if look.failed:
         return f"{look.site}: could not be compared: {look.failed}"
@@ -101,9 +88,6 @@ def _as_text(look: Look) -> str:
     lines = [f"{look.site}: {count(len(look.differences), 'difference')}, {read_from}"]
     if look.note:
         lines.append(f"  {look.note}")
-    objects: dict[str, list[Difference]] = {}
-    for each in look.differences:
-        objects.setdefault(each.object, []).append(each)
-    for named, group in objects.items():
-        lines += [f"  {named}", *(f"    {each}" for each in group)]
+    for named in dict.fromkeys(each.object for each in look.differences):
+        lines += [f"  {named}", *(f"    {e}" for e in look.differences if e.object == named)]
     return "\n".join(lines)

@@ -4,24 +4,23 @@ or a list, each value in it with its origin."""
 import argparse
 import json
 from collections.abc import Iterator
-from enum import Enum
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import Any
 
+from pydantic_core import to_jsonable_python
+
 from components.making.dump import dump
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 from components.making.patches import patches_of
 from components.trace import Carriers, carriers
-from foresite.command import FOUND, OK, UsageError, count, repository, show, show_text, version
-from foresite.commands.check import show_problems
-from preview.states.lock import lock_problems
+from foresite.command import OK, count, report, repository, show
+from foresite.commands.check import read_site
 from schemas.kubernetes.masking import shorten
-from schemas.load import load_site
 from schemas.model.patches import Patch
 from schemas.model.primitives import Model
 from schemas.reading.catalogue import catalogue_of
-from schemas.resolve import Meaning, UnknownPathError, resolve
+from schemas.resolve import Meaning, resolve
 
 SHOWN = 12
 """Objects of one kind that are named; the others are counted."""
@@ -37,35 +36,24 @@ Line = tuple[str, str]
 def run(options: argparse.Namespace) -> int:
     """Explain one path of one site; the site must be free of problems."""
     root = repository(options)
-    loaded = load_site(root, options.site)
-    locked = lock_problems(root, version())
-    if locked or loaded.site is None or loaded.document is None:
-        show_problems(options.format, {loaded.name: loaded}, [*locked, *loaded.problems])
-        return FOUND
+    site, document = read_site(root, options.site, options.format)
     hosts = (root / "sites" / f"{options.site}.hosts.csv").read_text(encoding="utf-8")
-    find = partial(resolve, loaded.site, loaded.document, hosts, catalogue=catalogue_of(root))
-    try:
-        meaning = find(path=options.path)
-    except UnknownPathError as error:
-        raise UsageError(str(error)) from None
-    if isinstance(meaning.value, Model | dict | list) and meaning.value:
-        lines = list(_block(meaning.value, meaning.path))
-    else:
-        lines = []
+    find = partial(resolve, site, document, hosts, catalogue=catalogue_of(root))
+    meaning = find(path=options.path)
+    is_map = isinstance(meaning.value, Model | dict | list) and bool(meaning.value)
+    lines = list(_block(meaning.value, meaning.path)) if is_map else []
     leaves = [path for _, path in lines if path]
     origins = {path: _origin(find(path=path)) for path in leaves[:LEAVES]}
-    found = _carriers(loaded.site, meaning)
-    if options.format == "json":
-        patches = [f"patches[{number}]" for number, _ in _patches(loaded.site, found)]
-        show(_as_json(meaning, found, origins, len(leaves), patches))
-    else:
-        show_text(_as_text(meaning, found, is_map=bool(lines)))
-        for number, patch in _patches(loaded.site, found):
-            place = find(path=f"patches[{number}]").place
+    found = _carriers(site, meaning)
+    patches = {f"patches[{number}]": each for number, each in _patches(site, found)}
+    data = _as_data(meaning, found, origins, len(leaves), list(patches))
+    report(options.format, data, _as_lines(meaning, found, is_map=is_map))
+    if options.format != "json":
+        for path, patch in patches.items():
+            place = find(path=path).place
             show(f"  but:  {place} patches {patch.object} ({patch.owner}, until {patch.until}): ")
             show(f"        {', '.join(each.path for each in patch.operations)}; {patch.reason}")
-        for line in _with_origins(lines, origins, len(leaves)):
-            show(line)
+        show(*_with_origins(lines, origins, len(leaves)), end="\n" if lines else "")
     return OK
 
 
@@ -124,13 +112,7 @@ def _other_lists(items: list[str]) -> Iterator[list[str]]:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, Model):
-        return value.model_dump(mode="json")
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, list):
-        return [_plain(item) for item in value]
-    return {k: _plain(v) for k, v in value.items()} if isinstance(value, dict) else value
+    return to_jsonable_python(value, by_alias=False)
 
 
 def _patches(site: Any, found: Carriers | None) -> Iterator[tuple[int, Patch]]:
@@ -141,38 +123,27 @@ def _patches(site: Any, found: Carriers | None) -> Iterator[tuple[int, Patch]]:
                 yield number, each
 
 
-def _as_json(
-    meaning: Meaning,
-    found: Carriers | None,
-    origins: dict[str, str],
-    total: int,
+def _as_data(
+    meaning: Meaning, found: Carriers | None, origins: dict[str, str], total: int,
     patches: list[str],
-) -> str:
-    known = found is not None and found.known
-    return json.dumps(
-        {
-            "path": meaning.path,
-            "value": _plain(meaning.value),
-            "description": meaning.description,
-            "origin": meaning.origin.value,
-            "place": meaning.place,
-            "by": meaning.by or None,
-            "replaces": meaning.replaces or None,
-            "objects": {
-                component: [m.title for m in manifests]
-                for component, manifests in found.objects.items()
-            }
-            if known and found
-            else None,
-            "origins": origins or None,
-            "patches": patches,
-            "origins_left_out": total - len(origins),
-        },
-        indent=2,
-    )
+) -> Json:  # fmt: skip
+    objects = found.objects.items() if found and found.known else None
+    return {
+        "path": meaning.path,
+        "value": _plain(meaning.value),
+        "description": meaning.description,
+        "origin": meaning.origin.value,
+        "place": meaning.place,
+        "by": meaning.by or None,
+        "replaces": meaning.replaces or None,
+        "objects": None if objects is None else {k: [m.title for m in each] for k, each in objects},
+        "origins": origins or None,
+        "patches": patches,
+        "origins_left_out": total - len(origins),
+    }
 
 
-def _as_text(meaning: Meaning, found: Carriers | None, *, is_map: bool) -> str:
+def _as_lines(meaning: Meaning, found: Carriers | None, *, is_map: bool) -> list[str]:
     where = f", {meaning.place}" if meaning.place else ""
     value = "" if is_map else f" = {json.dumps(_plain(meaning.value), ensure_ascii=False)}"
     lines = [
@@ -182,7 +153,7 @@ def _as_text(meaning: Meaning, found: Carriers | None, *, is_map: bool) -> str:
     ]
     lines += [f"  by:   {meaning.by}"] if meaning.by else []
     lines += [f"  not:  region, {meaning.replaces} (replaced)"] if meaning.replaces else []
-    return "\n".join([*lines, *_carrier_lines(found), *([""] if is_map else ())])
+    return [*lines, *_carrier_lines(found), *([""] if is_map else ())]
 
 
 def _carrier_lines(found: Carriers | None) -> list[str]:

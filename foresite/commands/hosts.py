@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from foresite.command import FOUND, OK, UsageError, count, few, repository
-from foresite.commands.check import show_problems
-from foresite.commands.up import sound
+from foresite.commands.check import show_problems, sound
 from foresite.delivery.servers.metal3 import metal3_objects
 from foresite.https import server_url, token_of
 from foresite.inventory import metal3, netbox, redfish, tables
@@ -133,10 +132,8 @@ def _with_list(root: Path, name: str, text: str) -> Loaded:
 
 
 def _verify(root: Path, options: argparse.Namespace) -> int:
-    sites = sound(root, [options.site], options.format)
-    if sites is None:
-        return FOUND
-    (site,), name = sites, options.site + HOST_LIST
+    (site,) = sound(root, [options.site], options.format)
+    name = options.site + HOST_LIST
     file = None if options.source in (None, "cluster") else Path(options.source)
     known = metal3.hardware(_objects(options, file, site.file.management))
     problems = compare(site, f"sites/{name}", _lines(root, name), known)

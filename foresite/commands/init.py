@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from foresite import PARTS
-from foresite.command import OK, UsageError, few, show, version
+from foresite.command import OK, UsageError, few, report, version
 from foresite.scratch import clear, put, scratch
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
@@ -129,11 +129,9 @@ def _write(folder: Path, texts: dict[str, bytes]) -> None:
 
 
 def _report(options: argparse.Namespace, folder: Path, files: list[str]) -> None:
-    if options.format == "json":
-        show(json.dumps({"folder": str(folder), "files": files}, indent=2))
-    else:
-        written = (f"written: {name}" for name in files)
-        show(*written, _TABLE["next"].format(version=version(), folder=options.dir), end="")
-        if (source := _source()).get("path") or (_origin() and not source):
-            text = _TABLE["from_file" if source else "from_nowhere"]
-            show(text.format(version=version(), **source), end="")
+    text = _TABLE["next"].format(version=version(), folder=options.dir)
+    if (source := _source()).get("path") or (_origin() and not source):
+        more = _TABLE["from_file" if source else "from_nowhere"]
+        text += more.format(version=version(), **source)
+    lines = [*(f"written: {name}" for name in files), text.removesuffix("\n")]
+    report(options.format, {"folder": str(folder), "files": files}, lines, folded=False)

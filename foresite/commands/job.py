@@ -14,14 +14,13 @@ from components.training.examples import documents
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
-from foresite.command import FAILED, FOUND, OK, repository, say, show, show_text, version
-from foresite.commands.check import show_problems
-from preview.states.lock import lock_problems
+from foresite.command import FAILED, FOUND, OK, report, repository, say, show
+from foresite.commands.check import read_site
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
-from schemas.load import load_site
 from schemas.model.scheduling import DEFAULT_SCHEDULER
 
+_OF_TEAM = {"namespaces", "accelerators", "off_peak", "priorities"}
 _NUMBERS = ("workers", "per_worker", "servers", "timeout")
 _NEEDED = {
     "model": "the accelerator model of the job",
@@ -32,21 +31,17 @@ _NEEDED = {
 
 def run(options: argparse.Namespace) -> int:
     """Print a job of one site, or why there is none; the site must be free of problems."""
-    root, form = repository(options), options.format
-    loaded, locked = load_site(root, options.site), lock_problems(root, version())
-    if locked or loaded.site is None:
-        show_problems(form, {loaded.name: loaded}, [*locked, *loaded.problems])
-        return FOUND
-    if loaded.site.file.decommission is not None:
-        refused = [Refusal("SITE", f"{loaded.site.name} is decommissioned", "choose another site")]
-        _refuse(form, refused)
+    form = options.format
+    site, _ = read_site(repository(options), options.site, form)
+    if site.file.decommission is not None:
+        _refuse(form, [Refusal("SITE", f"{site.name} is decommissioned", "choose another site")])
         return FOUND
     unread = [*_numbers(options), *(Refusal(*each) for each in getattr(options, "unknown", ()))]
     if options.template is None and not unread:
-        chosen = choices(loaded.site)
-        show(json.dumps(chosen, indent=2) if form == "json" else _as_lines(chosen))
+        chosen = choices(site)
+        report(form, chosen, _as_lines(chosen), folded=False)
         return OK
-    made = _make_job(loaded.site, options, unread)
+    made = _make_job(site, options, unread)
     if isinstance(made, Made):
         if form == "json":
             # A List has no place for them, and kubectl is to take what is printed.
@@ -105,27 +100,14 @@ def _numbers(options: argparse.Namespace) -> Iterator[Refusal]:
 
 def choices(site: Site) -> Json:
     """The choices of a site: templates, models, teams, PriorityClasses, buckets."""
-    teams = site.scheduling.teams
     return {
         "site": site.name,
         "templates": {each.value: each.does for each in Template},
         "models": {each: _model(site, each) for each in site.models()},
-        "teams": {
-            each.name: {
-                "namespaces": list(each.namespaces),
-                "accelerators": dict(each.accelerators),
-                "off_peak": dict(each.off_peak),
-                "priorities": list(each.priorities),
-            }
-            for each in teams
-        },
+        "teams": {each.name: each.model_dump(include=_OF_TEAM) for each in site.scheduling.teams},
         "priorities": [each.name for each in site.scheduling.priorities],
         "buckets": {
-            each.name: {
-                "namespaces": list(each.namespaces),
-                "public": each.public,
-                "open": each.open,
-            }
+            each.name: {"namespaces": each.namespaces, "public": each.public, "open": each.open}
             for each in (site.file.cache.buckets if site.file.cache else ())
         },
     }
@@ -141,7 +123,7 @@ def _model(site: Site, model: str) -> Json:
     }
 
 
-def _as_lines(found: Json) -> str:
+def _as_lines(found: Json) -> list[str]:
     width = max(map(len, found["templates"]))
     lines = [f"foresite job {found['site']} TEMPLATE --model M --workers N --image I …", ""]
     lines += ["Templates", *(f"  {k:{width}}  {v}" for k, v in found["templates"].items())]
@@ -166,11 +148,8 @@ def _as_lines(found: Json) -> str:
         inside = f"pods of {', '.join(has['namespaces']) or 'nobody'}"
         may = "may write it; anybody may read it" if has["public"] else "may read and write it"
         lines.append(f"  {name}  {'every pod' if has['open'] else inside} {may}")
-    return "\n".join(lines)
+    return lines
 
 
 def _refuse(form: str, refused: list[Refusal]) -> None:
-    if form == "json":
-        show(json.dumps({"problems": [each._asdict() for each in refused]}, indent=2))
-    else:
-        show_text("\n\n".join(map(str, refused)))
+    report(form, {"problems": [e._asdict() for e in refused]}, ["\n\n".join(map(str, refused))])

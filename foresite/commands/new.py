@@ -5,7 +5,6 @@ ruamel.yaml edits the other site's file, so its comments and layout come along.
 
 import argparse
 import io
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from foresite import PARTS
-from foresite.command import OK, UsageError, repository, show
+from foresite.command import OK, UsageError, report, repository
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.load import load_site, site_names
@@ -156,12 +155,9 @@ def write_all(folder: Path, texts: dict[str, str]) -> None:
 
 
 def _report(options: argparse.Namespace, files: list[str], root: Path, site: str) -> None:
-    problems = load_site(root, site).problems
-    if options.format == "json":
-        left = [problem.as_dict() for problem in problems]
-        show(json.dumps({"files": files, "to_write": left}, indent=2))
-        return
-    show(*(f"written: {name}" for name in files))
-    show("\nvalues to write before `foresite check` passes:")
-    for each in problems:
-        show(f"  {each.file}:{each.line}:{each.column}: {each.path or each.message}")
+    left = load_site(root, site).problems
+    lines = [f"written: {name}" for name in files]
+    lines += ["\nvalues to write before `foresite check` passes:"]
+    lines += [f"  {e.file}:{e.line}:{e.column}: {e.path or e.message}" for e in left]
+    data = {"files": files, "to_write": [each.as_dict() for each in left]}
+    report(options.format, data, lines, folded=False)

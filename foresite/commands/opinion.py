@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Action
 from components.making.manifest import Manifest, Target
-from foresite.command import FAILED, FOUND, OK, UsageError, count, repository, show
-from foresite.commands.up import sound
+from foresite.command import FAILED, FOUND, OK, count, repository, show
+from foresite.commands.check import sound
 from foresite.delivery.servers.probe import Need, kubectl_of, probe
 from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import Engine, EngineError
@@ -30,10 +30,11 @@ from foresite.delivery.stack.live import (
     run_json,
 )
 from preview.report.phrase import visible
-from preview.states.git import GitError, commit_of
+from preview.states.git import commit_of
 from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.facts.site import Site
+from schemas.refusal import RefusalError
 
 MARK = "<!-- foresite-second-opinion -->"
 _SHOWN = 50
@@ -73,15 +74,10 @@ class Opinion(NamedTuple):
 def run(options: argparse.Namespace) -> int:
     """Ask about the named sites, or about all that the change since ``--base`` concerns."""
     root = repository(options)
-    sites = sound(root, options.sites, "text")
-    if sites is None:
-        return FAILED
-    try:
-        commits = Commits(root)
-        base = commit_of(root, options.base)
-        concerned = [s for s in sites if options.sites or commits.since(s.name, base)]
-    except GitError as error:
-        raise UsageError(str(error)) from None
+    sites = sound(root, options.sites, "text", FAILED)
+    commits = Commits(root)
+    base = commit_of(root, options.base)
+    concerned = [s for s in sites if options.sites or commits.since(s.name, base)]
     opinions = [_ask(root, site, base, commits, trial=options.trial) for site in concerned]
     text = "\n".join(report(opinions)) + "\n"
     if options.out:
@@ -104,7 +100,7 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
         servers = tuple(map(str, probe(engine, site, Need.KINDS)))
         there = [each for each in read(engine).values() if each is not None]
         ours, left = _offline(root, site, applied, commits.head)
-    except (UsageError, EngineError, GitError) as error:
+    except RefusalError as error:
         return opinion._replace(failed=str(error))
     opinion = opinion._replace(read=len(there), ours=ours, asked=servers)
     asked_for = ("preview", "--json", "--stack", engine.stack, "--non-interactive")

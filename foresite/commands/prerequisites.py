@@ -1,15 +1,14 @@
 """``foresite prerequisites``: what a site needs from others, before anything is applied."""
 
 import argparse
-import json
 from collections.abc import Iterator
 from textwrap import TextWrapper, indent
 
 import yaml
 
 from components.making.manifest import Json
-from foresite.command import FOUND, OK, few, repository, show
-from foresite.commands.up import sound
+from foresite.command import OK, few, report, repository
+from foresite.commands.check import sound
 from foresite.delivery.servers.prerequisites import prerequisites
 
 _WRAPPER = TextWrapper(
@@ -19,11 +18,9 @@ _WRAPPER = TextWrapper(
 
 def run(options: argparse.Namespace) -> int:
     """List operators, Secrets, the OS image and the network of one site."""
-    sites = sound(repository(options), [options.site], options.format)
-    if sites is None:
-        return FOUND
-    found = prerequisites(sites[0])
-    show(json.dumps(found, indent=2)) if options.format == "json" else show(*_lines(found))
+    (site,) = sound(repository(options), [options.site], options.format)
+    found = prerequisites(site)
+    report(options.format, found, _lines(found), folded=False)
     return OK
 
 

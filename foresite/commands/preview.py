@@ -19,7 +19,7 @@ from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
 from preview.states.fleet import site_names
-from preview.states.git import GitError, base_of
+from preview.states.git import base_of
 from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
@@ -68,8 +68,6 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
-    except GitError as error:
-        raise UsageError(str(error)) from None
     except UnknownSiteError as error:
         raise UsageError(_unknown(str(error), root)) from None
     except NodesError as error:
@@ -110,10 +108,7 @@ def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int],
     request = ""
     if options.request:
         request = read_regular(options.request, MAX_REQUEST).decode("utf-8", "replace")
-    try:
-        return parse_limits(options.fail_on), parse_allowances(options.allow, request)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
+    return parse_limits(options.fail_on), parse_allowances(options.allow, request)
 
 
 def _unknown(name: str, root: Path) -> str:

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from foresite.command import FOUND, OK, UsageError, repository
 from foresite.commands.check import show_problems
-from foresite.commands.up import parse_acknowledgements
 from foresite.delivery.recovery.examined import (
     DamagedError,
     Examined,
@@ -30,8 +29,9 @@ from foresite.delivery.stack.live import run_json
 from foresite.delivery.stack.locks import Lock, parse_locks
 from foresite.delivery.stack.stated import Ident, Stated
 from foresite.delivery.stack.statefile import edit_state
-from preview.gates import REMOVE
+from preview.gates import REMOVE, parse_allowances
 from schemas.facts.site import Site
+from schemas.refusal import RefusalError
 from schemas.site_parts import load_stack
 
 
@@ -43,7 +43,7 @@ def run(options: argparse.Namespace) -> int:
     if (site := found.site) is None:
         show_problems(options.format, loaded, list(found.problems))
         return FOUND
-    allow = parse_acknowledgements(options.allow).get(REMOVE, 0)
+    allow = parse_allowances(options.allow, "").get(REMOVE, 0)
     # Policies are not asked: what is half done must be mended also where an exception has ended.
     engine = engine_for(root, site, trial=options.trial)
     report = Report(site.name, options.format)
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
             report.say("left", str(error))
             report.end("its state is damaged")
             return FOUND
-        except (UsageError, EngineError, OSError) as error:
+        except (RefusalError, OSError) as error:
             report.end(report.progress)
             raise UsageError(f"{site.name}: {report.progress}: {error}") from None
 

@@ -9,15 +9,15 @@ import argparse
 import hashlib
 import json
 import os
+from collections import Counter
 from pathlib import Path
 
 from components.making.dump import dump_all
 from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, repository, show
-from foresite.commands.check import Examined, examine, findings, show_problems
-from foresite.commands.up import sound
+from foresite.command import FOUND, OK, UsageError, no_site, report, repository
+from foresite.commands.check import Examined, examine, findings, show_problems, sound
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -53,19 +53,17 @@ def _render_management(options: argparse.Namespace, root: Path) -> int:
     """Render a management cluster, in a folder with the name of its stack."""
     if options.sites:
         raise UsageError("give sites, or --management: they are rendered apart")
-    for site in sound(root, [STACK + options.management], options.format) or ():
-        files = files_of(site, site_objects(site))
-        write(options.out / site.name, files)
-        _report(options, {site.name: files})
-        return OK
-    return FOUND
+    (site,) = sound(root, [STACK + options.management], options.format)
+    files = files_of(site, site_objects(site))
+    write(options.out / site.name, files)
+    _report(options, {site.name: files})
+    return OK
 
 
 def _render(
     loaded: dict[str, Loaded], root: Path
 ) -> tuple[dict[str, dict[str, str]], list[Problem]]:
-    problems = [problem for each in loaded.values() for problem in each.problems]
-    if problems:
+    if problems := [problem for each in loaded.values() for problem in each.problems]:
         return {}, problems
     sites = [each.site for each in loaded.values() if each.site is not None]
     made = parallel.each(_files, sites)
@@ -93,17 +91,11 @@ def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
             path = f"{manifest.target.value}/{component}/{manifest.kind.lower()}.yaml"
             groups.setdefault(path, []).append(manifest)
     files = {path: dump_all([each.body for each in group]) for path, group in groups.items()}
-    index = {
-        "site": site.name,
-        "release": site.release.release,
-        "files": {
-            path: {
-                "objects": len(groups[path]),
-                "sha256": hashlib.sha256(text.encode()).hexdigest(),
-            }
-            for path, text in files.items()
-        },
+    listed = {
+        path: {"objects": len(groups[path]), "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        for path, text in files.items()
     }
+    index = {"site": site.name, "release": site.release.release, "files": listed}
     return {**files, INDEX: json.dumps(index, indent=2) + "\n"}
 
 
@@ -150,17 +142,13 @@ def _listed_files(index: Path) -> list[str]:
 
 
 def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:
-    if options.format == "json":
-        listed = {site: list(files) for site, files in rendered.items()}
-        show(json.dumps({"out": str(options.out), "sites": listed}, indent=2))
-        return
+    lines = []
     for site, files in rendered.items():
-        index = json.loads(files[INDEX])["files"]
-        count = sum(entry["objects"] for entry in index.values())
-        show(f"{shorten(str(options.out / site), 300)}: {count} objects in {len(index)} files")
-        folders: dict[str, int] = {}
+        index, folders = json.loads(files[INDEX])["files"], Counter[Path]()
         for path, entry in index.items():
-            folder = str(Path(path).parent)
-            folders[folder] = folders.get(folder, 0) + entry["objects"]
-        for folder, number in folders.items():
-            show(f"  {folder}: {number} objects")
+            folders[Path(path).parent] += entry["objects"]
+        where = shorten(str(options.out / site), 300)
+        lines.append(f"{where}: {folders.total()} objects in {len(index)} files")
+        lines += [f"  {folder}: {number} objects" for folder, number in folders.items()]
+    listed = {site: list(files) for site, files in rendered.items()}
+    report(options.format, {"out": str(options.out), "sites": listed}, lines, folded=False)

@@ -4,18 +4,16 @@ number: the list for returning them to their maker. Nothing is changed."""
 import argparse
 import csv
 import io
-import json
 import re
 import time
 from collections.abc import Iterator
 
 from components.making.manifest import Json
 from components.remediation.names import HISTORY_ANNOTATION
-from foresite.command import FOUND, OK, repository, show, show_text
-from foresite.commands.up import sound
+from foresite.command import OK, report, repository, show
+from foresite.commands.check import sound
 from foresite.delivery.servers.metal3 import metal3_objects
 from schemas.facts.adopted import management_names
-from schemas.facts.site import Site
 
 COLUMNS = ("serial", "host", "device", "repairs", "resets", "first", "last", "faults")
 _DAYS = 90
@@ -25,28 +23,23 @@ _ODD = re.compile("[^0-9A-Za-z:.,_-]")
 
 def run(options: argparse.Namespace) -> int:
     """List the repairs of one site's hosts, which its management cluster has."""
-    sites = sound(repository(options), [options.site], options.format)
-    if sites is None:
-        return FOUND
+    (site,) = sound(repository(options), [options.site], options.format)
+    names = management_names(site)
+    hosts = metal3_objects(site.file.management, names.namespace, "baremetalhosts")
     found = sorted(
-        (row for host in _hosts(sites[0]) for row in rows(host, int(time.time()))),
+        (row for host in hosts for row in rows(host, int(time.time()))),
         key=lambda row: (-row["repairs"], row["host"], row["device"]),
     )
-    if options.format == "json":
-        show(json.dumps(found, indent=2))
-    elif options.format == "csv":
+    if options.format == "csv":
         table = io.StringIO()
         writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows({**each, "faults": " ".join(each["faults"])} for each in found)
         show(table.getvalue(), end="")
     else:
-        show_text("\n".join(map(_line, found)) or f"no repairs in {_DAYS} days")
+        lines = list(map(_line, found)) or [f"no repairs in {_DAYS} days"]
+        report(options.format, found, lines)
     return OK
-
-
-def _hosts(site: Site) -> list[Json]:
-    return metal3_objects(site.file.management, management_names(site).namespace, "baremetalhosts")
 
 
 def rows(host: Json, now: int) -> Iterator[Json]:

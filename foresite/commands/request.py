@@ -8,16 +8,13 @@ in a merge queue, the message of the commit that would be merged.
 import argparse
 from typing import Any
 
-from foresite.command import OK, UsageError
+from foresite.command import OK
 from foresite.github import GitHubError, read_event
 
 
 def run(options: argparse.Namespace) -> int:
     """Write the text; an empty file if the pull request has none."""
-    try:
-        text = text_of(read_event(options.event))
-    except GitHubError as error:
-        raise UsageError(str(error)) from None
+    text = text_of(read_event(options.event))
     options.out.write_text(text.replace("\r\n", "\n"), encoding="utf-8", errors="replace")
     return OK
 

@@ -5,15 +5,12 @@ the last step has changed nothing; what stops in it is taken up by the same comm
 """
 
 import argparse
-import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 
-from components.making.manifest import Manifest
 from components.site import is_management
-from foresite.command import FAILED, FOUND, OK, UsageError, repository, say, show
-from foresite.commands.check import all_problems, show_problems
+from foresite.command import FAILED, FOUND, OK, UsageError, report, repository, say, show
+from foresite.commands.check import sound
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
 from foresite.delivery.stack.engine import Engine, complaint, lock_site
@@ -23,45 +20,20 @@ from foresite.delivery.stack.register import Outcome, register
 from preview.gates import parse_allowances
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
-from schemas.load import load
 from schemas.model.management import STACK
-from schemas.site_parts import load_stack
 
 
 def run(options: argparse.Namespace) -> int:
     """Check, then ``pulumi up`` (or ``preview``) for one site."""
     root = repository(options)
-    allow = parse_acknowledgements(options.allow)
+    allow = parse_allowances(options.allow, "")
     name = STACK + options.management if options.management else options.site
-    sites = sound(root, [name], options.format)
-    if sites is None:
-        return FOUND
-    (site,) = sites
+    (site,) = sound(root, [name], options.format)
     engine = engine_for(root, site, trial=options.trial)
     if options.preview:
         return _preview(engine, site, allow)
     with lock_site(engine):
         return _up(options, engine, site, allow)
-
-
-def parse_acknowledgements(flags: Sequence[str], request: str = "") -> dict[str, int]:
-    """The counts that ``--allow`` and a pull request's text acknowledge. Raises UsageError."""
-    try:
-        return parse_allowances(flags, request)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def sound(root: Path, names: Sequence[str], form: str) -> list[Site] | None:
-    """The named sites (all, where none is named); None where one has problems, which are shown."""
-    of_stacks = any(each.startswith(STACK) for each in names)
-    loaded = {n: load_stack(root, n) for n in names} if of_stacks else load(root, names or None)
-    every = (problem for each in loaded.values() for problem in all_problems(each, root))
-    problems = list(dict.fromkeys(every))  # a file that two sites share has its faults once
-    if problems:
-        show_problems(form, loaded, problems)
-        return None
-    return [each.site for each in loaded.values() if each.site is not None]
 
 
 def select(engine: Engine) -> None:
@@ -139,27 +111,13 @@ def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Ou
         name: dict(Counter(each.kind for each in made if not follows(site, each)))
         for name, made in objects.items()
     }
-    if options.format == "json":
-        following = [" ".join(filter(None, each.key)) for each in later]
-        report = {"site": site.name, "objects": counts, "following": following,
-                  "left_behind": left, "seconds": seconds}  # fmt: skip
-        show(json.dumps(report, indent=2))
-        return
-    show(*_summary(site, counts, later, left, seconds), *_what_next(options, engine, site))
-
-
-def _summary(
-    site: Site,
-    counts: dict[str, dict[str, int]],
-    later: list[Manifest],
-    left: list[tuple[str, ...]],
-    seconds: float,
-) -> list[str]:
+    following = [" ".join(filter(None, each.key)) for each in later]
+    data = {"site": site.name, "objects": counts, "following": following,
+            "left_behind": left, "seconds": seconds}  # fmt: skip
     total, there = sum(sum(kinds.values()) for kinds in counts.values()), management_names(site)
     lines = [f"\n{site.name}: {total} objects on {site.file.management}, {seconds} s"]
     for name, kinds in counts.items():
-        lines.append(f"  {name}")
-        lines += [f"    {number:5} {kind}" for kind, number in kinds.items()]
+        lines += [f"  {name}", *(f"    {number:5} {kind}" for kind, number in kinds.items())]
     if later:
         lines += [
             f"\n{len(later)} objects follow once the site's own cluster answers:",
@@ -170,7 +128,7 @@ def _summary(
         f"left by an interrupted run, and no longer in the site: {' '.join(filter(None, key))}"
         for key in left
     ]
-    return lines
+    report(options.format, data, [*lines, *_what_next(options, engine, site)], folded=False)
 
 
 def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
@@ -192,10 +150,9 @@ def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[
 
 def _after_the_end(site: Site) -> list[str]:
     where = f"--context {site.file.management} -n {management_names(site).namespace}"
-    look = f"kubectl {where} get cluster,baremetalhosts"
     return [
         f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",
-        f"look:      {look}",
+        f"look:      kubectl {where} get cluster,baremetalhosts",
         "then:      once no Cluster and no Machine is left, remove its files from sites/, merge,",
         f"           and run pulumi destroy --stack {site.name}: no tool does that for you",
     ]

@@ -27,6 +27,17 @@ OLD = {
 }
 
 
+def group_of(group: str, bodies: list[Json]) -> Json:
+    """A group with the kinds of some objects, as the API server lists what it serves."""
+    versions: dict[str, list[Json]] = {}
+    for api, kind in {(each["apiVersion"], each["kind"]) for each in bodies}:
+        if api.rpartition("/")[0] == group:
+            row = {"resource": f"{kind.lower()}s", "responseKind": {"kind": kind}}
+            versions.setdefault(api.rpartition("/")[2], []).append({**row, "verbs": ["list"]})
+    served = [{"version": each, "resources": rows} for each, rows in versions.items()]
+    return {"metadata": {"name": group}, "versions": served}
+
+
 class FakeServer:
     """Answers as its class was told: what is there, and which verbs are refused."""
 
@@ -43,12 +54,12 @@ class FakeServer:
     def __exit__(self, *_: object) -> None:
         """Nothing is open."""
 
-    def get(self, path: str) -> Json | None:
+    def get(self, path: str, _accept: str = "") -> Json | None:
         bodies = [*(each.body for each in OBJECTS), OLD]
-        for api in {body["apiVersion"] for body in bodies}:
-            if path in (f"/apis/{api}", f"/api/{api}"):
-                kinds = {body["kind"] for body in bodies if body["apiVersion"] == api}
-                return {"resources": [{"name": f"{k.lower()}s", "kind": k} for k in kinds]}
+        if path in ("/api", "/apis"):
+            groups = {each["apiVersion"].rpartition("/")[0] for each in bodies}
+            items = [group_of(each, bodies) for each in groups if bool(each) == (path == "/apis")]
+            return {"kind": "APIGroupDiscoveryList", "items": items}
         named = any(path.endswith(f"/{body['metadata']['name']}") for body in bodies)
         return {} if self.there and named else None
 

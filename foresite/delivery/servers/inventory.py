@@ -7,13 +7,14 @@ neither the state nor the site has by now. Applied objects that are there no lon
 
 import json
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 from urllib.parse import urlencode
 
 from components.making.manifest import FIELD_MANAGER, SITE_LABEL, Json, Target
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.servers.served import Kind, group_kinds, group_name, groups
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
@@ -22,11 +23,6 @@ PATIENCE = 60.0
 """Seconds for the whole look: a server that has just started makes room for each kind first."""
 _THREADS = 8
 _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-_DISCOVERY = ",".join(
-    f"application/json;v={version};g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
-    for version in ("v2", "v2beta1")
-)
-"""All kinds of all groups in one answer (Kubernetes 1.26 and newer)."""
 _NEVER = {"Event", "Lease", "ComponentStatus"}
 _LIMIT = 10.0
 """Seconds for a kind that only an orphan may be of: the server behind an APIService may be gone."""
@@ -42,44 +38,12 @@ Wanted = Mapping[tuple[str, str], str]
 """The version of a kind, by group and kind, in which the site writes it."""
 
 
-class Listable(NamedTuple):
-    """A kind that can be listed, and in which version."""
-
-    api: str
-    kind: str
-    plural: str
-
-    @property
-    def path(self) -> str:
-        """The path that lists its objects."""
-        return f"/{'apis' if '/' in self.api else 'api'}/{self.api}/{self.plural}"
-
-    @property
-    def title(self) -> str:
-        """The kind for a person: ``NodeMetrics of metrics.k8s.io``."""
-        group, kind = self.key
-        return f"{kind} of {group}" if group else kind
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """Its group and kind."""
-        return self.api.rpartition("/")[0], self.kind
-
-
 class Inventory(NamedTuple):
     """The objects of a site in one cluster; and what was not looked at, by why: kinds, or groups
     of which nothing can be asked."""
 
     objects: dict[Ident, Json]
     unseen: Mapping[str, tuple[str, ...]] = {}
-
-
-class Served(NamedTuple):
-    """The kinds that a server reports to serve. ``stale`` are groups whose own server does not
-    answer it, such as that of an APIService."""
-
-    kinds: list[Listable]
-    stale: list[str]
 
 
 def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Wanted) -> Inventory:
@@ -91,11 +55,8 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
         kinds, stale = served_kinds(server, wanted)
         if stale:
             unseen[NO_ANSWER] = stale
-        for kind, found in zip(
-            kinds,
-            pool.map(lambda kind: _read_objects(server, kind, site, wanted), kinds),
-            strict=True,
-        ):
+        answers = pool.map(lambda kind: _read_objects(server, kind, site, wanted), kinds)
+        for kind, found in zip(kinds, answers, strict=True):
             if isinstance(found, str):
                 unseen.setdefault(found, []).append(kind.title)
             else:
@@ -118,66 +79,41 @@ def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:
     }
 
 
-def served_kinds(server: ApiServer, wanted: Wanted) -> Served:
-    """The kinds to list: of a group that is stale only those that are wanted.
+def served_kinds(server: ApiServer, wanted: Wanted) -> tuple[list[Kind], list[str]]:
+    """The kinds to list, and the groups that are stale, as their own server does not answer, such
+    as that of an APIService: of these only kinds that are wanted.
 
     Raises NoAnswerError where one of these is not known: it is not taken for lost.
     """
     until = time.monotonic() + _SETTLE
     while True:
-        groups = list(_groups(server))
-        # The server behind such a group does not report its kinds.
+        every = groups(server)
         stale = [
-            _name(each)
-            for each in groups
+            group_name(each)
+            for each in every
             if any(version.get("freshness") == "Stale" for version in each.get("versions") or ())
         ]
-        kinds = [kind for each in groups for kind in _choose_versions(each, wanted)]
-        kinds = [kind for kind in kinds if kind.key[0] not in stale or kind.key in wanted]
+        kinds = [kind for each in every for kind in _choose_versions(each, wanted)]
+        kinds = [kind for kind in kinds if kind.group not in stale or kind.key in wanted]
         missing = wanted.keys() - {kind.key for kind in kinds}
         unknown = sorted(f"{kind} of {group}" for group, kind in missing if group in stale)
         if not unknown:
-            return Served(kinds, stale)
+            return kinds, stale
         if time.monotonic() > until:
             raise NoAnswerError(f"it does not know by now whether it serves {', '.join(unknown)}")
         time.sleep(0.25)
 
 
-def _groups(server: ApiServer) -> Iterator[Json]:
-    for root in ("/api", "/apis"):
-        answer = server.get(root, _DISCOVERY) or {}
-        if answer.get("kind") != "APIGroupDiscoveryList":
-            raise NoAnswerError("it does not say in one answer what it serves: it is too old")
-        yield from answer.get("items") or ()
-
-
-def _choose_versions(group: Json, wanted: Wanted) -> Iterator[Listable]:
+def _choose_versions(group: Json, wanted: Wanted) -> Iterable[Kind]:
     """Each kind of a group, once: in the version in which the site has it, or the preferred."""
-    by_kind: dict[str, list[Listable]] = {}
-    for kind in _of_group(group):
-        by_kind.setdefault(kind.kind, []).append(kind)
-    for called, choices in by_kind.items():
-        written = wanted.get((_name(group), called))
-        yield next((each for each in choices if each.api == written), choices[0])
+    chosen: dict[str, Kind] = {}
+    for each in group_kinds(group):
+        if each.kind not in chosen or each.api == wanted.get(each.key):
+            chosen[each.kind] = each
+    return (each for kind, each in chosen.items() if kind not in _NEVER)
 
 
-def _of_group(group: Json) -> Iterator[Listable]:
-    """The kinds that a group serves and lists, its preferred version first. A resource may have
-    neither verbs nor a kind: an APIService may serve only another resource's subresources
-    (kubernetes 1.34, apidiscovery/v2, types.go)."""
-    for version in group.get("versions") or ():
-        api = "/".join(filter(None, (_name(group), version["version"])))
-        for each in version.get("resources") or ():
-            kind = (each.get("responseKind") or {}).get("kind")
-            if kind and "list" in (each.get("verbs") or ()) and kind not in _NEVER:
-                yield Listable(api, kind, each["resource"])
-
-
-def _name(group: Json) -> str:
-    return str(group["metadata"].get("name") or "")
-
-
-def _read_objects(server: ApiServer, kind: Listable, site: str, wanted: Wanted) -> list[Json] | str:
+def _read_objects(server: ApiServer, kind: Kind, site: str, wanted: Wanted) -> list[Json] | str:
     """The objects of a kind; why they are not seen, where the site can do without."""
     if kind.key in wanted:
         return list_objects(server, kind, site)
@@ -190,14 +126,14 @@ def _read_objects(server: ApiServer, kind: Listable, site: str, wanted: Wanted) 
 
 def list_objects(
     server: ApiServer,
-    kind: Listable,
+    kind: Kind,
     site: str,
     accept: str = "application/json",
     limit: float | None = None,
 ) -> list[Json]:
     """The site's objects of a kind. Raises NoAnswerError and RefusedError."""
     query = urlencode({"labelSelector": f"{SITE_LABEL}={site}"})
-    answer = server.get(f"{kind.path}?{query}", accept, limit) or {}
+    answer = server.get(f"{kind.path()}?{query}", accept, limit) or {}
     # A list says once for all what its items are.
     items = answer.get("items") or ()
     return [{**item, "apiVersion": kind.api, "kind": kind.kind} for item in items]
@@ -208,9 +144,7 @@ def delete(kubectl: Kubectl, context: str, body: Json) -> None:
 
     Raises EngineError.
     """
-    metadata = {
-        key: body["metadata"][key] for key in ("name", "namespace") if key in body["metadata"]
-    }
+    metadata = {k: body["metadata"][k] for k in ("name", "namespace") if k in body["metadata"]}
     named = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
     how = ("--filename", "-", "--ignore-not-found", "--wait=false", "--cascade=background")
     done = kubectl.run("--context", context, "delete", *how, given=json.dumps(named))
@@ -266,7 +200,7 @@ def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> L
     wanted = versions(each.body for each in mine)
     there: dict[Ident, str] = {}
     try:
-        kinds = [each for each in served_kinds(server, wanted).kinds if each.key in wanted]
+        kinds = [each for each in served_kinds(server, wanted)[0] if each.key in wanted]
         with ThreadPoolExecutor(_THREADS) as pool:
             for found in pool.map(
                 lambda kind: list_objects(server, kind, site, _NAMES_ALONE), kinds
@@ -274,11 +208,8 @@ def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> L
                 there |= {ident(target, body): body["metadata"]["uid"] for body in found}
     except RefusedError as error:
         return Look(server.context, unseen=str(error))
-    same: list[Stated] = []
-    other: list[Stated] = []
-    lost: list[Stated] = []
+    rows: dict[str, list[Stated]] = {"same": [], "other": [], "lost": []}
     for each in mine:
         uid = there.get(each.ident)
-        row = lost if uid is None else same if each.uid in ("", uid) else other
-        row.append(each)
-    return Look(server.context, tuple(same), tuple(other), tuple(lost))
+        rows["lost" if uid is None else "same" if each.uid in ("", uid) else "other"].append(each)
+    return Look(server.context, tuple(rows["same"]), tuple(rows["other"]), tuple(rows["lost"]))

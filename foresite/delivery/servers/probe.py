@@ -243,13 +243,8 @@ def _places(manifests: Iterable[Manifest]) -> dict[Place, list[Manifest]]:
 
 def _all_there(server: ApiServer, kind: Kind, manifests: Iterable[Manifest]) -> bool:
     """True if a kind's objects are there, as a namespace that somebody else made for the site."""
-    base = f"/apis/{kind.api}" if kind.group else f"/api/{kind.api}"
-    for each in manifests:
-        namespace, name = each.key[2:]
-        within = f"/namespaces/{namespace}" if namespace else ""
-        try:
-            if server.get(f"{base}{within}/{kind.plural}/{name}") is None:
-                return False
-        except RefusedError:
-            return False  # it may not be looked at, so nobody knows
-    return True
+    paths = (f"{kind.path(each.key[2])}/{each.key[3]}" for each in manifests)
+    try:
+        return all(server.get(path) is not None for path in paths)
+    except RefusedError:
+        return False  # it may not be looked at, so nobody knows

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from components.making.manifest import Json, Manifest
 from foresite.command import few
-from foresite.delivery.servers.apiserver import ApiServer, RefusedError
+from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.objects import store
 
 _SETTLE = 5.0
@@ -21,22 +21,70 @@ _ABOVE = {"apiVersion", "kind", "metadata", "status"}
 """Fields that every object has, whatever its schema says."""
 _SHOWN = 6
 
+_DISCOVERY = ",".join(
+    f"application/json;v={version};g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
+    for version in ("v2", "v2beta1")
+)
+"""All kinds of all groups in one answer (Kubernetes 1.26 and newer)."""
+
 Map = Callable[..., Iterable[Any]]
 
 
 class Kind(NamedTuple):
-    """A kind as a server serves it; ``plural`` is empty where it does not."""
+    """A kind as a server serves it, in one version; ``plural`` is empty where it does not."""
 
     api: str
     kind: str
     plural: str = ""
-    others: tuple[str, ...] = ()
-    """Versions of the group that it serves."""
 
     @property
     def group(self) -> str:
         """The API group; empty for the core."""
         return self.api.rpartition("/")[0]
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Its group and kind."""
+        return self.group, self.kind
+
+    @property
+    def title(self) -> str:
+        """The kind for a person: ``NodeMetrics of metrics.k8s.io``."""
+        return f"{self.kind} of {self.group}" if self.group else self.kind
+
+    def path(self, namespace: str = "") -> str:
+        """The path of its objects, of all namespaces where none is named."""
+        within = f"namespaces/{namespace}/" if namespace else ""
+        return f"{_root(self.api)}/{within}{self.plural}"
+
+
+def _root(api: str) -> str:
+    return f"/{'apis' if '/' in api else 'api'}/{api}"
+
+
+def groups(server: ApiServer) -> list[Json]:
+    """The groups that a server serves, with their kinds. Raises NoAnswerError, RefusedError."""
+    answers = [server.get(root, _DISCOVERY) or {} for root in ("/api", "/apis")]
+    if any(each.get("kind") != "APIGroupDiscoveryList" for each in answers):
+        raise NoAnswerError("it does not say in one answer what it serves: it is too old")
+    return [each for answer in answers for each in answer.get("items") or ()]
+
+
+def group_name(group: Json) -> str:
+    """The name of a group; empty for the core."""
+    return str(group["metadata"].get("name") or "")
+
+
+def group_kinds(group: Json) -> Iterator[Kind]:
+    """The kinds that a group serves and lists, its preferred version first. A resource may have
+    neither verbs nor a kind: an APIService may serve only another resource's subresources
+    (kubernetes 1.34, apidiscovery/v2, types.go)."""
+    for version in group.get("versions") or ():
+        api = "/".join(filter(None, (group_name(group), version["version"])))
+        for each in version.get("resources") or ():
+            kind = (each.get("responseKind") or {}).get("kind")
+            if kind and "list" in (each.get("verbs") or ()):
+                yield Kind(api, kind, each["resource"])
 
 
 def kinds_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Kind]:
@@ -60,32 +108,18 @@ def missing_kinds(
 
     Puts the plurals into ``kinds``. Raises NoAnswerError and RefusedError.
     """
-    apis = sorted({api for api, _ in kinds})
-    for listed in run(lambda api: _group_kinds(server, api), apis):
-        kinds.update({key: each for key, each in listed.items() if key in kinds})
-    missing = [each for each in kinds.values() if not each.plural]
-    if not missing:
-        return _unknown_fields(server, manifests, run)
-    groups = sorted({each.group for each in missing})
-    answers = run(lambda group: server.get(f"/apis/{group}") or {}, groups)
-    others = {
-        group: tuple(each["version"] for each in answer.get("versions") or ())
-        for group, answer in zip(groups, answers, strict=True)
-    }
-    return [_lacks(each._replace(others=others[each.group])) for each in missing], []
+    there = {group_name(each): each for each in groups(server)}
+    listed = {each[:2]: each for group in there.values() for each in group_kinds(group)}
+    kinds.update({key: listed[key] for key in kinds if key in listed})
+    if missing := [each for each in kinds.values() if not each.plural]:
+        return [_lacks(each, there.get(each.group, {})) for each in missing], []
+    return _unknown_fields(server, manifests, run)
 
 
-def _group_kinds(server: ApiServer, api: str) -> dict[tuple[str, str], Kind]:
-    """The kinds that a group serves in a version."""
-    answer = server.get(f"/apis/{api}" if "/" in api else f"/api/{api}") or {}
-    rows = [row for row in answer.get("resources") or () if "/" not in row["name"]]
-    return {(api, row["kind"]): Kind(api, row["kind"], row["name"]) for row in rows}
-
-
-def _lacks(kind: Kind) -> str:
-    has = f"of {kind.group} it has {', '.join(kind.others)}" if kind.others else ""
-    said = f"it does not serve {kind.kind} of {kind.api}{f' ({has})' if has else ''}"
-    return f"{said}: install {_install(kind.api, kind.kind)}"
+def _lacks(kind: Kind, group: Json) -> str:
+    others = ", ".join(each["version"] for each in group.get("versions") or ())
+    has = f" (of {kind.group} it has {others})" if others and kind.group else ""
+    return f"it does not serve {kind.kind} of {kind.api}{has}: install {_install(*kind[:2])}"
 
 
 def _install(api: str, name: str) -> str:
@@ -146,8 +180,7 @@ def _fields(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[lis
 
 def _document(server: ApiServer, api: str) -> tuple[Json, Json]:
     """The schemas of a group and version: all by name, and those of kinds by kind."""
-    path = f"apis/{api}" if "/" in api else f"api/{api}"
-    answer = server.get(f"/openapi/v3/{path}") or {}
+    answer = server.get(f"/openapi/v3{_root(api)}") or {}
     schemas: Json = answer.get("components", {}).get("schemas", {})
     roots: Json = {}
     for schema in schemas.values():

@@ -11,7 +11,6 @@ from dataclasses import replace
 from components.making.decommission import MAY_BE_DELETED, VARIABLE, ReleasedObject, format_release
 from components.making.manifest import Target
 from components.site import site_objects
-from foresite.command import UsageError
 from foresite.delivery.stack.engine import Engine, EngineError, Say, complaint
 from foresite.delivery.stack.live import key_of, resource_name, type_of
 from foresite.delivery.stack.stated import Stated, read_state
@@ -26,15 +25,8 @@ def release(engine: Engine, site: Site, say: Say) -> None:
 
     Does nothing where that was done, as after a run that was interrupted. What somebody deleted
     meanwhile is forgotten first: a Cluster that is registered anew would install hosts again.
-    Raises UsageError, and then nothing was deleted.
+    Raises EngineError, and then nothing was deleted.
     """
-    try:
-        _let_go(engine, site, say)
-    except EngineError as error:
-        raise UsageError(str(error)) from None
-
-
-def _let_go(engine: Engine, site: Site, say: Say) -> None:
     held = [each for each in leaving(site, _held(engine)) if not _is_released(each)]
     if not held:
         return
