@@ -23,16 +23,17 @@ from policies.exceptions import DayError, Exemption, exemptions, today
 from policies.judge import judge
 from policies.own import Fault, own_rules
 from policies.rules import RULES
-from policies.third_party import DANGERS, Party, Permission, Told, parties
+from policies.third_party import DANGERS, Party, Told, parties
 from schemas.facts.brought import every_extra
 from schemas.facts.site import Site
 from schemas.load import Loaded
 from schemas.model.codes import Code
 from schemas.model.management import FOLDER
 from schemas.model.problem import Problem
-from schemas.model.texts import nearest
+from schemas.model.texts import words
 from schemas.reading.site_files import names_in
 from schemas.reading.typed_document import place
+from schemas.rules.finding import advise
 from schemas.rules.management import management_problems
 from schemas.site_parts import load_management
 
@@ -40,15 +41,8 @@ _REPORT = "no field of the site's files leads to it: report it as a fault of For
 _EXCEPT = ", or except the object in policies.exceptions"
 
 Key = tuple[str, str, str, str, str]
-
-
-class Wrong(NamedTuple):
-    """A fault at a path of the site file."""
-
-    path: tuple[str | int, ...]
-    code: Code
-    message: str
-    fix: str
+Wrong = tuple[tuple[str | int, ...], Code, str, str]
+"""A fault: its path in the site file, its code, what is wrong, and what to write instead."""
 
 
 class Advice(NamedTuple):
@@ -61,10 +55,6 @@ class Advice(NamedTuple):
     message: str
     why: str
     fix: str
-
-    def as_dict(self) -> dict[str, str]:
-        """The advice as plain data for ``--format json``."""
-        return self._asdict()
 
     def as_problem(self) -> Problem:
         """The advice as what is shown beside a file."""
@@ -103,7 +93,11 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
     granted = exemptions((each.model_dump() for each in policies.exceptions), own=True)
     rules = (*RULES, *own.rules)
     known = parties(site.file.model_dump(mode="json", include={"extra", "components", "cluster"}))
-    found = judge(every, _today(), granted, rules, known)
+    try:
+        day = today(os.environ)
+    except DayError as error:
+        raise UsageError(str(error)) from None
+    found = judge(every, day, granted, rules, known)
     refused: list[Placed] = []
     advised: list[Advice] = []
     for violation in found.violations:
@@ -116,14 +110,16 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
             advised.append(Advice(site.name, rule.name, judged.title, at, *said))
     others: list[Problem | Wrong] = [_fault(each) for each in own.faults]
     others += _expired_exceptions(found.expired, granted)
-    # What is left of a site that was decommissioned needs fewer.
-    others += _rules_ended(site)
-    others += (Wrong(*each) for each in patch_faults(site))
-    others += _patches_ended(site)
+    others += _ended(site, day)
+    others += patch_faults(site)
     others += map(_danger, found.third.dangers)
     advised += (_hygiene(site, *each) for each in found.third.advice)
+    # What is left of a site that was decommissioned needs fewer.
     if site.file.decommission is None:
-        others += map(_not_needed, found.third.unused)
+        others += (
+            ((*each.place, "what", each.what.index(line)), *words("permission-unused", line))
+            for each, line in found.third.unused
+        )
         others += _unused_exceptions(found.unused, granted, [rule.name for rule in rules])
     return Judged(len(rules), refused, advised, others)
 
@@ -167,13 +163,6 @@ def _locate(problem: Problem, origin: Origin | None) -> Problem:
     return replace(problem, file=origin.file, line=origin.line, column=origin.column, fix=fix)
 
 
-def _today() -> datetime.date:
-    try:
-        return today(os.environ)
-    except DayError as error:
-        raise UsageError(str(error)) from None
-
-
 def _spot(violation: Violation, spots: Mapping[Key, tuple[str, str]]) -> Spot:
     each = violation.object
     api = str(each.body.get("apiVersion", ""))
@@ -198,37 +187,31 @@ def _expired_exceptions(
     found: Iterable[Exemption], granted: Sequence[Exemption]
 ) -> Iterator[Problem | Wrong]:
     for each in found:
-        message = (
-            f"the exception from {each.rule} for {each.object} ended on {each.until}, and the "
-            "rule is still broken"
-        )
-        fix = f"correct what the exception covers, or let {each.owner} set another day and say why"
         if each.own:
             where = ("policies", "exceptions", granted.index(each), "until")
-            yield Wrong(where, Code.EXCEPTION_EXPIRED, message, fix)
+            yield where, *words("exception-ended", each)
         else:
-            file = "policies/exceptions.yaml"
-            yield Problem(file, 0, 0, Code.EXCEPTION_EXPIRED, "", "", message, fix)
+            code, message, fix = words("exception-ended", each)
+            yield Problem("policies/exceptions.yaml", 0, 0, code, "", "", message, fix)
+
+
+def _ended(site: Site, day: datetime.date) -> Iterator[Wrong]:
+    """Rules of what others made, and patches, whose day is over."""
+    for at, entry in every_extra(site):
+        for number, rule in enumerate(entry.rules):
+            if datetime.date.fromisoformat(rule.until) < day:
+                yield (*at, "rules", number, "until"), *words("extra-rule-ended", rule)
+    for number, each in enumerate(site.file.patches):
+        if datetime.date.fromisoformat(each.until) < day:
+            yield ("patches", number, "until"), *words("patch-ended", each)
 
 
 def _danger(told: Told) -> Wrong:
     """A danger of a chart that nobody allowed, once for all of its objects."""
     what = "".join(f"\n    - {json.dumps(line)}" for line in told.lines)
     ended = "".join(f"; its permission ended on {each.until}" for each in told.expired)
-    fix = (
-        "look at each; what has to be so is allowed under allow, with a reason, owner and until: "
-        f"danger: {told.danger}, what:{what}"
-    )
-    message = f"{told.message}{ended} ({DANGERS[told.danger]['why']})"
-    return Wrong(told.party.place, Code.THIRD_PARTY_DANGER, message, fix)
-
-
-def _not_needed(found: tuple[Permission, str]) -> Wrong:
-    permission, line = found
-    place = (*permission.place, "what", permission.what.index(line))
-    message = f"not all of this is there any more: {line}"
-    fix = "remove what is not, as it would silently allow it later"
-    return Wrong(place, Code.EXCEPTION_UNUSED, message, fix)
+    why = DANGERS[told.danger]["why"]
+    return (told.party.place, *words("third-party-danger", told, ended, why, what))
 
 
 def _hygiene(site: Site, party: Party, objects: int, rules: Sequence[str]) -> Advice:
@@ -238,37 +221,13 @@ def _hygiene(site: Site, party: Party, objects: int, rules: Sequence[str]) -> Ad
     return Advice(site.name, "third-party", party.name, "", message, why, fix)
 
 
-def _rules_ended(site: Site) -> Iterator[Wrong]:
-    today = _today()
-    for at, entry in every_extra(site):
-        for number, rule in enumerate(entry.rules):
-            if datetime.date.fromisoformat(rule.until) < today:
-                place = (*at, "rules", number, "until")
-                message = f"the rule of {rule.owner} for {rule.kind} ended on {rule.until}"
-                fix = f"let {rule.owner} look at it and set another day, or remove it"
-                yield Wrong(place, Code.EXTRA_RULE, message, fix)
-
-
-def _patches_ended(site: Site) -> Iterator[Wrong]:
-    today = _today()
-    for number, each in enumerate(site.file.patches):
-        if datetime.date.fromisoformat(each.until) < today:
-            message = f"the patch of {each.object} ended on {each.until}"
-            fix = f"let {each.owner} look at it and set another day, or remove it"
-            yield Wrong(("patches", number, "until"), Code.PATCH_EXPIRED, message, fix)
-
-
 def _unused_exceptions(
     found: Iterable[Exemption], granted: Sequence[Exemption], rules: Sequence[str]
 ) -> Iterator[Wrong]:
     for each in found:
         at = ("policies", "exceptions", granted.index(each))
         if each.rule in rules:
-            message = f"no {each.object} breaks the rule {each.rule}"
-            fix = "remove the exception, or correct which object it is for"
-            yield Wrong((*at, "object"), Code.EXCEPTION_UNUSED, message, fix)
+            yield (*at, "object"), *words("exception-of-nothing", each)
         else:
-            near = nearest(each.rule, rules)
-            fix = f"write {near}" if near else "write the name of a rule: docs/policy-rules.md"
-            message = f"there is no rule {each.rule}"
-            yield Wrong((*at, "rule"), Code.EXCEPTION_UNUSED, message, fix)
+            fix = advise(each.rule, rules, "write the name of a rule: docs/policy-rules.md")
+            yield (*at, "rule"), *words("exception-of-no-rule", each.rule, fix)

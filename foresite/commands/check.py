@@ -87,7 +87,7 @@ def run(options: argparse.Namespace) -> int:
     elif options.format == "json":
         more = {
             "hints": [each.as_dict() for each in hints],
-            "advice": [each.as_dict() for each in advice],
+            "advice": [each._asdict() for each in advice],
             "offline": scope._asdict(),
         }
         show(as_json(loaded, problems, **more))

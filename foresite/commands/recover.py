@@ -23,7 +23,7 @@ from foresite.delivery.recovery.explained import explain_steps, sides
 from foresite.delivery.recovery.remains import restore_fields
 from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
-from foresite.delivery.stack.engine import Engine, EngineError, complaint, lock_site
+from foresite.delivery.stack.engine import Engine, EngineError, check, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import run_json
 from foresite.delivery.stack.locks import Lock, parse_locks
@@ -129,9 +129,7 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
         report.say("done", "the lock is released")
     report.begun = True
     if seen.exported is None:
-        made = engine.select()
-        if made.returncode:
-            raise EngineError(complaint(made))
+        engine.select()
         return
     changed = {
         held.urn: restore_fields(held.body, list(seen.found.left[held.ident]))
@@ -169,8 +167,7 @@ def _refresh(options: argparse.Namespace, engine: Engine) -> None:
         _check_locks(locks, options.take_over)
         engine.cancel()
         done = engine.refresh((), "--clear-pending-creates")
-    if done.returncode:
-        raise EngineError(complaint(done))
+    check(done)
 
 
 def _orphans(allow: int, seen: Examined, report: Report) -> None:

@@ -13,7 +13,7 @@ from foresite.command import FAILED, FOUND, OK, UsageError, report, repository, 
 from foresite.commands.check import sound
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
-from foresite.delivery.stack.engine import Engine, complaint, lock_site
+from foresite.delivery.stack.engine import Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
@@ -43,19 +43,13 @@ def select(engine: Engine) -> None:
     """
     if not engine.release_dead_lock(say):
         raise UsageError("nothing was changed; wait for the other run, or end it")
-    _make_sure(engine)
-
-
-def _make_sure(engine: Engine) -> None:
-    selected = engine.select()
-    if selected.returncode:
-        raise UsageError(complaint(selected))
+    engine.select()
 
 
 def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
     for lock in engine.locks():  # Pulumi's preview takes none, and minds none
         say(f"{engine.stack} is locked, so this report may show an unfinished run: {lock}")
-    _make_sure(engine)
+    engine.select()
     found = ready(engine, site)
     code = engine.follow(
         ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never",

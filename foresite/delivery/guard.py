@@ -13,7 +13,7 @@ from components.making.manifest import Json, Manifest, Target
 from foresite.command import UsageError, few
 from foresite.delivery.servers.inventory import Look
 from foresite.delivery.stack.live import Key
-from foresite.delivery.stack.stated import SMALL, Stated
+from foresite.delivery.stack.stated import SMALL, Stated, ident
 from preview.gates import GROW, REMOVE
 from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
 
@@ -39,7 +39,8 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
     gone = [
         each
         for key, each in state.items()
-        if not each.keep and (key not in wanted or not _stays(each, wanted[key]))
+        if not each.keep
+        and (key not in wanted or ident(wanted[key].target, wanted[key].body) != each.ident)
     ]
     out = Counter(place for key in state.keys() & wanted for place in _goes_out(state, wanted, key))
     machines = 0
@@ -65,12 +66,6 @@ def _goes_out(
         return ()
     now = wanted[key].body["metadata"]["labels"]
     return now[POOL_LABEL], f"{now[POOL_LABEL]}/{now[ZONE_LABEL]}"
-
-
-def _stays(before: Stated, after: Manifest) -> bool:
-    api, kind, namespace, name = after.key
-    place = (api.rpartition("/")[0], kind, namespace, name)
-    return place == before.place and after.target is before.target
 
 
 def _replicas(body: Json) -> int:

@@ -6,7 +6,6 @@ it may have failed, or never have come to the site.
 """
 
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +14,7 @@ from typing import NamedTuple
 from foresite.delivery.stack.engine import Engine, Record
 from preview.gates import parse_allowances
 from preview.states.fleet import changed_sites, differing
-from preview.states.git import GitError, changed_files, commit_of
+from preview.states.git import GitError, changed_files, commit_of, git
 from preview.states.lock import FILE as LOCK
 from preview.states.lock import local_sources, locked_version
 from preview.states.snapshot import Snapshot, at, work_tree
@@ -117,9 +116,10 @@ class Commits:
         """The differences between a commit that HEAD contains and HEAD."""
         if (commit, self.head) not in self._between:
             commit_of(self._root, commit)  # says what to do where it is not here
-            asked = ["git", "-C", str(self._root), "merge-base", "--is-ancestor", commit, self.head]
-            if subprocess.run(asked, capture_output=True, check=False).returncode:
-                raise GitError(f"HEAD does not contain {commit[:10]}")
+            try:
+                git(self._root, "merge-base", "--is-ancestor", commit, self.head)
+            except GitError:
+                raise GitError(f"HEAD does not contain {commit[:10]}") from None
         return self._differing(commit, self.head)
 
     def _differing(self, before: str, after: str) -> Touched:
@@ -133,11 +133,7 @@ class Commits:
         return self._between[before, after]
 
     def _git(self, *words: str) -> str:
-        command = ["git", "-C", str(self._root), *words]
-        done = subprocess.run(command, capture_output=True, check=False)
-        if done.returncode:
-            raise GitError(done.stderr.decode(errors="replace").strip())
-        return done.stdout.decode(errors="replace")
+        return git(self._root, *words).decode(errors="replace")
 
 
 def _program(*sides: Snapshot) -> list[str]:

@@ -104,9 +104,9 @@ class Engine:
         env = {k: v for k, v in self.environment.items() if k != _DELETE_UNREACHABLE}
         return replace(self, environment=env)
 
-    def select(self) -> subprocess.CompletedProcess[str]:
-        """Make the stack if there is none; its name is the site's."""
-        return self.run("stack", "select", "--create", self.stack)
+    def select(self) -> None:
+        """Make the stack if there is none; its name is the site's. Raises EngineError."""
+        check(self.run("stack", "select", "--create", self.stack))
 
     def last_record(self) -> Record | None:
         """The newest line of the stack's history; None where nothing was done yet.
@@ -141,14 +141,11 @@ class Engine:
         done = self.run(*arguments, "--stack", self.stack)
         if done.returncode == _NO_STACK:
             return None
-        if done.returncode:
-            raise EngineError(complaint(done))
+        check(done)
         return parse_json(done.stdout)
 
     def _command(self, *arguments: str) -> None:
-        done = self.run(*arguments, "--stack", self.stack)
-        if done.returncode:
-            raise EngineError(complaint(done))
+        check(self.run(*arguments, "--stack", self.stack))
 
     def follow(self, arguments: Sequence[str], line: Callable[[str], object]) -> int:
         """Run Pulumi, giving each line of its output to ``line``; its exit code."""
@@ -259,10 +256,11 @@ class Engine:
             path.unlink()
 
 
-def complaint(done: subprocess.CompletedProcess[str]) -> str:
-    """The complaint of Pulumi."""
-    said = done.stderr.strip() or done.stdout.strip()
-    return f"pulumi: {said.removeprefix('error: ')}"
+def check(done: subprocess.CompletedProcess[str], before: str = "") -> None:
+    """Raise EngineError with what Pulumi complains of, where a command of it failed."""
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise EngineError(f"{before}pulumi: {said.removeprefix('error: ')}")
 
 
 @contextlib.contextmanager

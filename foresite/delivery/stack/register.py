@@ -9,7 +9,7 @@ from typing import NamedTuple
 from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite.command import say
-from foresite.delivery.stack.engine import Engine, EngineError, complaint
+from foresite.delivery.stack.engine import Engine, check
 from foresite.delivery.stack.release import release
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
@@ -80,10 +80,8 @@ def forget(engine: Engine, lost: Iterable[Stated]) -> None:
 
     The cluster is read for it, and not changed. Raises EngineError.
     """
-    urns = [each.urn for each in lost]
-    done = engine.refresh(urns) if urns else None
-    if done and done.returncode:
-        raise EngineError(complaint(done))
+    if urns := [each.urn for each in lost]:
+        check(engine.refresh(urns))
 
 
 def shorten(lines: Iterable[str]) -> list[str]:

@@ -58,11 +58,6 @@ class Stated(NamedTuple):
         return ident(self.target, self.body)
 
     @property
-    def place(self) -> tuple[str, str, str, str]:
-        """The identity among all others of its cluster: group, kind, namespace, name."""
-        return self.ident[1:]
-
-    @property
     def kind(self) -> str:
         """The object's kind."""
         return str(self.body["kind"])
@@ -79,21 +74,12 @@ class Stated(NamedTuple):
         return "Prune=false" in options or group_kind(self.body) in HOLDS_DATA
 
 
-class Pending(NamedTuple):
-    """Something that a run had begun and not ended; ``kind`` is such as ``creating``."""
-
-    kind: str
-    name: str
-
-    def __str__(self) -> str:
-        return f"{self.kind} {self.name}"
-
-
 class State(NamedTuple):
-    """The part of a state on a site; ``contexts`` are the clusters that it was last applied to."""
+    """The part of a state on a site; ``contexts`` are the clusters that it was last applied to, and
+    ``pending`` what a run had begun and not ended, such as ``creating lab-1-a-001``."""
 
     held: tuple[Stated, ...] = ()
-    pending: tuple[Pending, ...] = ()
+    pending: tuple[str, ...] = ()
     contexts: Mapping[Target, str] = {}
 
 
@@ -112,8 +98,8 @@ def read_state(exported: Json) -> State:
     resources = deployment.get("resources") or []
     held = tuple(_state_object(each) for each in resources if key_of(each["urn"]) and _body(each))
     begun = deployment.get("pending_operations") or []
-    named = ((str(e.get("type", "")), (e.get("resource") or {}).get("urn", "")) for e in begun)
-    pending = tuple(Pending(kind, urn.rpartition("::")[2]) for kind, urn in named)
+    named = ((each.get("type", ""), (each.get("resource") or {}).get("urn", "")) for each in begun)
+    pending = tuple(f"{kind} {urn.rpartition('::')[2]}" for kind, urn in named)
     return State(held, pending, dict(_contexts(resources)))
 
 

@@ -24,6 +24,7 @@ def _nodes() -> tuple[ast.AST, ...]:
     """All nodes of the modules that name rows."""
     names = (
         SCHEMAS / "load.py",
+        SCHEMAS.parent / "foresite" / "judged.py",
         *(each for room in ROOMS for each in SCHEMAS.glob(f"{room}/*.py")),
     )
     modules = [ast.parse(each.read_text("utf-8")) for each in names]
