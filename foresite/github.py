@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
+from foresite.command import UsageError
 from foresite.https import opener, server_url, token_of
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import parse_json, read_regular
-from schemas.refusal import RefusalError
 
 T = TypeVar("T")
 API = "https://api.github.com"
@@ -37,7 +37,7 @@ _HINTS = {
 }
 
 
-class GitHubError(RefusalError):
+class GitHubError(UsageError):
     """GitHub refuses, or does not answer; the message is for a person and holds no secret."""
 
 

@@ -9,7 +9,7 @@ import argparse
 import shlex
 from collections.abc import Iterable
 
-from foresite.command import FOUND, OK, UsageError, repository
+from foresite.command import FOUND, UsageError, repository
 from foresite.commands.check import show_problems
 from foresite.delivery.recovery.examined import (
     DamagedError,
@@ -19,7 +19,7 @@ from foresite.delivery.recovery.examined import (
     lines,
     of_note,
 )
-from foresite.delivery.recovery.explained import explain_steps, sides
+from foresite.delivery.recovery.explained import explain_steps
 from foresite.delivery.recovery.remains import restore_fields
 from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
@@ -52,8 +52,7 @@ def run(options: argparse.Namespace) -> int:
             return _run(options, engine, site, report, allow)
         except DamagedError as error:
             report.say("left", str(error))
-            report.end("its state is damaged")
-            return FOUND
+            return report.end("its state is damaged", FOUND)
         except (RefusalError, OSError) as error:
             report.end(report.progress)
             raise UsageError(f"{site.name}: {report.progress}: {error}") from None
@@ -70,9 +69,9 @@ def _run(
         {**each._asdict(), "cluster": seen.contexts[each.target]} for each in seen.found.orphans
     ]
     if options.plan:
-        trouble = _needs_recovery(seen)
-        report.end("there is something to recover" if trouble else "there is nothing to recover")
-        return FOUND if trouble else OK
+        if _needs_recovery(seen):
+            return report.end("there is something to recover", FOUND)
+        return report.end("there is nothing to recover")
     _check_losses(seen, options.rebuild)
     _act(options, engine, seen, report)
     _orphans(allow, seen, report)
@@ -132,7 +131,7 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
         engine.select()
         return
     changed = {
-        held.urn: restore_fields(held.body, list(seen.found.left[held.ident]))
+        held.urn: restore_fields(held.body, seen.found.left[held.ident])
         for held in seen.state.held
         if not held.leaving and held.ident in seen.found.left
     }
@@ -145,14 +144,12 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
         if changed:
             report.say("done", f"the state now has the leftover fields of {len(changed)} objects")
         if drop:
-            report.say(
-                "done", f"{len(drop)} objects of the site's own cluster are removed from the state"
-            )
+            told = f"{len(drop)} objects of the site's own cluster are removed from the state"
+            report.say("done", told)
     _refresh(options, engine)
-    pending = f"; {len(seen.state.pending)} pending operations are cleared"
-    report.say(
-        "done", f"the state is refreshed from the clusters{pending if seen.state.pending else ''}"
-    )
+    pending = len(seen.state.pending)
+    more = f"; {pending} pending operations are cleared" if pending else ""
+    report.say("done", f"the state is refreshed from the clusters{more}")
 
 
 def _refresh(options: argparse.Namespace, engine: Engine) -> None:
@@ -194,21 +191,18 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
     if site.file.decommission is not None and seen.found.to_go:
         report.say("left", f"the site ends, and the next up takes away {len(seen.found.to_go)} "
                    f"objects: foresite up {site.name}")  # fmt: skip
-        report.end("sound, and not at its end")
-        return OK
+        return report.end("sound, and not at its end")
     protected = [each for each in seen.found.to_go if each.protect]
     if protected:
         report.say("left", _unprotect(site, protected))
-        report.end("some findings need a person")
-        return FOUND
+        return report.end("some findings need a person", FOUND)
     try:
         # Without the policies: what they refuse is told by `foresite check`, and is no damage.
         asked = run_json(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive")
     except EngineError as error:
         report.say("left", f"the next up would fail: {error}")
-        report.end("not sound")
-        return FOUND
-    for step in explain_steps(asked["steps"], sides(seen.wanted, seen.state, seen.found)):
+        return report.end("not sound", FOUND)
+    for step in explain_steps(asked["steps"], seen.wanted, seen.state, seen.found):
         report.step(step)
         if not step.why:
             report.left.append(f"{step}: examine it before the next up")
@@ -217,12 +211,10 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
         report.say("left", f"{each} differs from the site, and the next up does not correct it")
     _forget(engine, seen, report)
     if report.left:
-        report.end("some findings need a person")
-        return FOUND
+        return report.end("some findings need a person", FOUND)
     count = len(report.steps)
-    report.end(f"sound; the next up takes {count} steps, each explained" if count
-               else "sound; the next up has nothing to do")  # fmt: skip
-    return OK
+    more = f"takes {count} steps, each explained" if count else "has nothing to do"
+    return report.end(f"sound; the next up {more}")
 
 
 def _unprotect(site: Site, protected: list[Stated]) -> str:

@@ -45,18 +45,19 @@ def differences(
 ) -> Iterator[Difference]:
     """The fields of the cluster that are not as Git says."""
     for key, manifest in wanted.items():
-        found = live.get(key)
-        named = Object("", manifest.body).title
-        if found is not None:
-            yield from _fields(named, manifest, found)
+        if (found := live.get(key)) is not None:
+            yield from field_differences(manifest, found)
         else:
-            yield Difference(named, "", HAS, "lost it" if key in live else NEVER)
+            lost = "lost it" if key in live else NEVER
+            yield Difference(Object("", manifest.body).title, "", HAS, lost)
     for key, body in live.items():
         if body is not None and key not in wanted:
             yield Difference(Object("", body).title, "", "dropped it", HAS)
 
 
-def _fields(named: str, manifest: Manifest, body: Json) -> Iterator[Difference]:
+def field_differences(manifest: Manifest, body: Json) -> Iterator[Difference]:
+    """The fields of an object in the cluster that are not as Git says."""
+    named = Object("", manifest.body).title
     for path, git, cluster in _apart(manifest.body, body):
         field = ".".join(map(str, path))
         if any(field == each or field.startswith(f"{each}.") for each in manifest.ignore):

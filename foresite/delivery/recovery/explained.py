@@ -1,10 +1,10 @@
 """The steps of a preview, each with what explains it: the difference between the clusters and the
 objects that the site has. A step that nothing explains is unexpected, and a person has to look."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 from foresite.command import few
 from foresite.delivery.recovery.remains import Remains
 from foresite.delivery.stack.live import Key, key_of, type_of
@@ -29,64 +29,46 @@ class Step(NamedTuple):
         return f"{self.op} {self.object}: {self.why or 'nothing explains it'}"
 
 
-class Sides(NamedTuple):
-    """The sides that steps are compared with: the site's objects, the state's, and the findings."""
-
-    wanted: Mapping[Key, Manifest]
-    held: Mapping[str, Stated]
-    leaving: Collection[str]
-    """URNs of which the state has an old object besides, that is to be deleted."""
-    found: Remains
-
-
-def sides(wanted: Mapping[Key, Manifest], state: State, found: Remains) -> Sides:
-    """The sides that the steps of a preview are compared with."""
-    held = {each.urn: each for each in state.held if not each.leaving}
+def explain_steps(
+    steps: Iterable[Json], wanted: Mapping[Key, Manifest], state: State, found: Remains
+) -> Iterator[Step]:
+    """Every step that does something, by the site's objects, the state's, and the findings."""
+    by_urn = {each.urn: each for each in state.held if not each.leaving}
     leaving = {each.urn for each in state.held if each.leaving}
-    return Sides(wanted, held, leaving, found)
-
-
-def explain_steps(steps: Iterable[Mapping[str, Any]], sides: Sides) -> Iterator[Step]:
-    """Every step that does something."""
     for step in steps:
         op, urn = step["op"], step["urn"]
         type_, name = type_of(urn), urn.rpartition("::")[2]
-        if op in _NOTHING:
+        if op in _NOTHING or type_.startswith(_OWN):
             continue
-        if type_.startswith(_OWN):
-            continue  # a line in Pulumi's own account
         if type_ == _PROVIDER:
             if op not in ("create", "update"):
                 yield Step(op, f"provider {name}", "")
             continue
-        key = key_of(urn)
-        manifest = sides.wanted.get(key) if key else None
-        held = sides.held.get(urn)
-        found = ident(manifest.target, manifest.body) if manifest else held.ident if held else name
-        yield Step(op, str(found), _why(op, urn, manifest, sides))
+        key, held = key_of(urn), by_urn.get(urn)
+        manifest = wanted.get(key) if key else None
+        named = ident(manifest.target, manifest.body) if manifest else held.ident if held else name
+        why = _why(op, manifest, held, found)
+        if urn in leaving and ("delete" in op or "discard" in op):
+            why = "another has taken its place"
+        yield Step(op, str(named), why)
 
 
-def _why(op: str, urn: str, manifest: Manifest | None, sides: Sides) -> str:
-    held = sides.held.get(urn)
-    if urn in sides.leaving and ("delete" in op or "discard" in op):
-        return "another has taken its place"
+def _why(op: str, manifest: Manifest | None, held: Stated | None, found: Remains) -> str:
     if manifest is None:
         goes = held is not None and op in ("delete", "discard", *_REPLACING)
         stays = "; it stays in the cluster" if held and held.keep else ""
         return f"the site does not have it any more{stays}" if goes else ""
     wanted = ident(manifest.target, manifest.body)
     if op in _REPLACING:
-        return _explain_replacement(wanted, held, sides.found)
+        return _explain_replacement(wanted, held, found)
     if op == "create":
         made = {
-            "the cluster has it; it is adopted with the declared values": sides.found.unrecorded,
-            "it was not made yet": sides.found.unmade,
-            "the cluster has lost it": [each.ident for each in sides.found.lost],
+            "the cluster has it; it is adopted with the declared values": found.unrecorded,
+            "it was not made yet": found.unmade,
+            "the cluster has lost it": [each.ident for each in found.lost],
         }
         return next((why for why, objects in made.items() if wanted in objects), "")
-    if op == "update":
-        return _explain_update(wanted, manifest, held, sides.found)
-    return ""
+    return _explain_update(wanted, manifest, held, found) if op == "update" else ""
 
 
 def _explain_update(wanted: Ident, manifest: Manifest, held: Stated | None, found: Remains) -> str:
@@ -94,7 +76,7 @@ def _explain_update(wanted: Ident, manifest: Manifest, held: Stated | None, foun
     if unlike:
         return f"the cluster has other values: {few([each.field for each in unlike], _SHOWN)}"
     if left:
-        return f"a killed run left fields: {few(list(map(str, left)), _SHOWN)}"
+        return f"a killed run left fields: {few(list(map('.'.join, left)), _SHOWN)}"
     if held is not None and held.body != manifest.body:
         return "the cluster has these values already, and the state does not"
     return ""

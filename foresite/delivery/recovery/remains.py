@@ -10,25 +10,17 @@ from functools import reduce
 from operator import getitem
 from typing import Any, NamedTuple
 
-from components.making.manifest import FIELD_MANAGER, FLUX_GUARD, Json, Manifest, Target
-from foresite.delivery.differences import Difference, differences
-from foresite.delivery.servers.inventory import ours
+from components.making.manifest import FLUX_GUARD, Json, Manifest, Target
+from foresite.delivery.differences import Difference, field_differences
+from foresite.delivery.servers.inventory import applied, ours
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
 _ALWAYS = {"apiVersion", "kind"}
 
 
-class Leftover(NamedTuple):
-    """A field of ours without a place in the site: where it is, and what it says now.
-
-    A step of ``path`` is a key; a field within a list is told by the list, whole.
-    """
-
-    path: tuple[str, ...]
-    value: Any
-
-    def __str__(self) -> str:
-        return ".".join(self.path)
+Leftovers = dict[tuple[str, ...], Any]
+"""Fields of ours without a place in the site: what each says now, by its path. A step of a path is
+a key; a field within a list is told by the list, whole."""
 
 
 class Remains(NamedTuple):
@@ -40,7 +32,7 @@ class Remains(NamedTuple):
     """The site and the cluster have them, the state does not."""
     unlike: Mapping[Ident, tuple[Difference, ...]]
     """The cluster has them otherwise than the site."""
-    left: Mapping[Ident, tuple[Leftover, ...]]
+    left: Mapping[Ident, Leftovers]
     """They have fields of a run that the site does not have any more."""
     lost: tuple[Stated, ...]
     """The site and the state have them, the cluster does not."""
@@ -64,10 +56,6 @@ class Remains(NamedTuple):
         return {*self.unmade, *self.unrecorded, *self.unlike, *self.left}
 
 
-_ONE = ("", "")
-"""The key of the one object that is compared."""
-
-
 def remains(
     site: Iterable[Manifest], state: State, live: Mapping[Ident, Json], seen: set[Target]
 ) -> Remains:
@@ -81,8 +69,7 @@ def remains(
     kept_kinds |= {each.ident.kind for each in held.values() if each.keep}
     kept = tuple(each for each in orphans if _stays(live[each], kept_kinds))
     both = {each: wanted[each] for each in wanted if each in live}
-    pairs = {each: ({_ONE: one}, {_ONE: live[each]}) for each, one in both.items()}
-    unlike = {each: tuple(differences(*pair)) for each, pair in pairs.items()}
+    unlike = {each: tuple(field_differences(one, live[each])) for each, one in both.items()}
     left = {each: _leftover_fields(one, live[each]) for each, one in both.items()}
     uids = {each: live[each]["metadata"].get("uid", "") for each in held if each in live}
     # Without a uid nobody can tell whether an object is the very one that the state knows.
@@ -122,35 +109,32 @@ def _stays(body: Json, kinds: set[str]) -> bool:
     return template and FLUX_GUARD.items() <= annotations.items()
 
 
-def _leftover_fields(manifest: Manifest, body: Json) -> tuple[Leftover, ...]:
+def _leftover_fields(manifest: Manifest, body: Json) -> Leftovers:
     """Fields of a killed run. One that a controller owns is sent as the state has it, and stays."""
-    found, owned = leftovers(body, manifest.body), manifest.ignore
-    return tuple(e for e in found if not any(f"{e}.".startswith(f"{its}.") for its in owned))
+    owned = tuple(f"{each}." for each in manifest.ignore)
+    found = leftovers(body, manifest.body).items()
+    return {path: value for path, value in found if not ".".join((*path, "")).startswith(owned)}
 
 
-def leftovers(live: Json, wanted: Json) -> list[Leftover]:
+def leftovers(live: Json, wanted: Json) -> Leftovers:
     """The parts of a live object that are ours and not wanted: fields that the site has no more.
 
     ``pulumi refresh`` does not see them: it looks only at fields that the state has (provider 4.25,
     ``pruneLiveState`` in provider.go). A change that was killed halfway and then taken back in Git
     would stay in the cluster. The API server keeps account of who owns a field: so they are found.
     """
-    found: dict[tuple[str, ...], Leftover] = {}
-    for entry in live["metadata"].get("managedFields", ()):
-        if entry.get("manager") == FIELD_MANAGER and entry.get("operation") == "Apply":
-            for path in _unwanted_paths(entry.get("fieldsV1") or {}, wanted, ()):
-                found.setdefault(path, Leftover(path, reduce(getitem, path, live)))
-    return list(found.values())
+    return {
+        path: reduce(getitem, path, live)
+        for fields in applied(live)
+        for path in _unwanted_paths(fields, wanted, ())
+    }
 
 
-def restore_fields(inputs: Json, found: list[Leftover]) -> Json:
+def restore_fields(inputs: Json, found: Leftovers) -> Json:
     """The inputs of a state with fields that the cluster has: the next ``up`` takes them away."""
     body = deepcopy(inputs)
-    for each in found:
-        into = body
-        for key in each.path[:-1]:
-            into = into.setdefault(key, {})
-        into[each.path[-1]] = deepcopy(each.value)
+    for (*above, last), value in found.items():
+        reduce(lambda into, key: into.setdefault(key, {}), above, body)[last] = deepcopy(value)
     return body
 
 

@@ -1,9 +1,8 @@
 """The report of ``foresite recover`` on a site, for a person or as JSON."""
 
-import json
 from dataclasses import dataclass, field
 
-from foresite.command import show
+from foresite.command import OK, report, show
 from foresite.delivery.recovery.explained import Step
 
 
@@ -43,14 +42,12 @@ class Report:
         if self.form == "text":
             show(text, flush=True)
 
-    def end(self, verdict: str) -> None:
-        """The last line, or everything."""
-        if self.form == "text":
-            show(f"{self.site}: {verdict}", flush=True)
-            return
+    def end(self, verdict: str, code: int = OK) -> int:
+        """The last line, or everything; the exit code."""
         whole = {
             "site": self.site, "found": self.found, "done": self.done,
             "next": [each._asdict() for each in self.steps], "left": self.left,
             "orphans": self.orphans, "verdict": verdict,
         }  # fmt: skip
-        show(json.dumps(whole, indent=2))
+        report(self.form, whole, [f"{self.site}: {verdict}"], folded=False)
+        return code

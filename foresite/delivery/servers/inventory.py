@@ -64,12 +64,16 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
     return Inventory(objects, {why: tuple(what) for why, what in unseen.items()})
 
 
+def applied(body: Json) -> list[Json]:
+    """The fields of an object that Foresite's runs applied, as its API server keeps account."""
+    every = body["metadata"].get("managedFields", ())
+    mine = (e for e in every if (e.get("manager"), e.get("operation")) == (FIELD_MANAGER, "Apply"))
+    return [each.get("fieldsV1") or {} for each in mine]
+
+
 def ours(body: Json) -> bool:
     """True if Foresite's runs applied an object, and no controller copied it."""
-    return any(
-        each.get("manager") == FIELD_MANAGER and each.get("operation") == "Apply"
-        for each in body["metadata"].get("managedFields", ())
-    )
+    return bool(applied(body))
 
 
 def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:

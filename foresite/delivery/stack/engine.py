@@ -21,7 +21,6 @@ from foresite.delivery.stack.locks import Lock, locks
 from foresite.interruption import running
 from foresite.scratch import open_log, private
 from schemas.reading.bounded import parse_json
-from schemas.refusal import RefusalError
 
 Say = Callable[[str], object]
 
@@ -36,7 +35,7 @@ _NO_STACK = 6
 """Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
 
 
-class EngineError(RefusalError):
+class EngineError(UsageError):
     """Pulumi cannot say; the message is its own."""
 
 

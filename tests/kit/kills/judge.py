@@ -43,9 +43,9 @@ def _cluster(client: Client, site: Site, kinds: set[tuple[str, str]]) -> Iterato
             continue
         for difference in _unlike(manifest.body, live[key]):
             yield f"{key}: {difference}"
-        for each in leftovers(live[key], manifest.body):
-            if str(each) not in manifest.ignore:
-                yield f"{key}: {each} is left over"
+        for path in map(".".join, leftovers(live[key], manifest.body)):
+            if path not in manifest.ignore:
+                yield f"{key}: {path} is left over"
 
 
 def _unlike(wanted: Json, live: Json) -> list[str]:
