@@ -25,6 +25,8 @@ from schemas.kubernetes.masking import shorten
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
+_PYTHON = (sys.executable, "-P", "-m")
+"""-P keeps Python from importing what lies where the command is called."""
 _ENVIRONMENTS = ("PYTHONPATH", "UV_PROJECT_ENVIRONMENT", "VIRTUAL_ENV")
 """What would lead another version to this one's environment."""
 _OF_CI = ("ACTIONS_", "GITHUB_", "PULUMI_", "RUNNER_")
@@ -42,13 +44,7 @@ def run_with(root: Path, commit: str, arguments: list[str]) -> int:
         if not any((folder / each).exists() for each in _PREVIEWS):
             raise UsageError(f"the code of {commit[:10]} has no preview; leave --code out")
         command = ["foresite", "--root", str(root), *arguments]
-        with _bounded(commit):
-            return subprocess.run(
-                [sys.executable, "-P", "-m", *command],
-                env=_environment(folder),
-                check=False,
-                timeout=_TIME_LIMIT,
-            ).returncode
+        return _run(commit, [*_PYTHON, *command], _environment(folder), keep=False).returncode
 
 
 def make_objects_with(
@@ -69,9 +65,8 @@ def make_objects_with(
     with _code(side.root, side.commit) as code:
         if not (code / "preview" / "objects.py").exists():
             raise UsageError(f"the code of {side.label} cannot hand over objects: leave --code out")
-        with _bounded(side.label):
-            command = [sys.executable, "-P", "-m", "preview.objects", str(folder), *names]
-            done = _run(command, _environment(code))
+        command = [*_PYTHON, "preview.objects", str(folder), *names]
+        done = _run(side.label, command, _environment(code))
     return _parse(side.label, done)
 
 
@@ -81,7 +76,7 @@ def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess
     uv = shutil.which("uv")
     if uv is None:
         raise UsageError(f"{side.label} locks another Foresite: install uv, which runs it")
-    with tempfile.TemporaryDirectory(prefix="foresite-version-") as folder, _bounded(side.label):
+    with tempfile.TemporaryDirectory(prefix="foresite-version-") as folder:
         for name in FILES:
             if isinstance(data := lock_file(side, name), bytes) and data:
                 (Path(folder) / name).write_bytes(data)
@@ -90,12 +85,12 @@ def _run_locked(side: Snapshot, words: list[str]) -> subprocess.CompletedProcess
         command = [uv, "sync", "--quiet", "--no-config", "--no-dev", *locked, "--project", folder]
         kept = (name for name in os.environ if name not in _ENVIRONMENTS)
         env = {name: os.environ[name] for name in kept if not name.startswith(_OF_CI)}
-        done = _run(command, env)
+        done = _run(side.label, command, env)
         if done.returncode:
             return done
         env = {name: env[name] for name in _PASSED if name in env}
         python = f"{folder}/.venv/bin/python"
-        return _run([python, "-P", "-c", _HAND_OVER, *words], env)
+        return _run(side.label, [python, "-P", "-c", _HAND_OVER, *words], env)
 
 
 def _bring_packages(side: Snapshot, folder: Path) -> None:
@@ -109,10 +104,17 @@ def _bring_packages(side: Snapshot, folder: Path) -> None:
             shutil.copytree(side.root / name, folder / name, symlinks=True, dirs_exist_ok=True)
 
 
-def _run(command: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, env=env, capture_output=True, text=True, check=False, timeout=_TIME_LIMIT
-    )
+def _run(
+    state: str, command: list[str], env: Mapping[str, str], *, keep: bool = True
+) -> subprocess.CompletedProcess[str]:
+    """Run the code of a state; ``keep`` its output, else it is this command's. Raises UsageError
+    where it takes too long."""
+    try:
+        return subprocess.run(
+            command, env=env, capture_output=keep, text=True, check=False, timeout=_TIME_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        raise UsageError(f"the code of {state} took more than {_TIME_LIMIT} s") from None
 
 
 def _parse(label: str, done: subprocess.CompletedProcess[str]) -> Mapping[str, Objects]:
@@ -126,25 +128,13 @@ def _parse(label: str, done: subprocess.CompletedProcess[str]) -> Mapping[str, O
         raise UsageError(f"the code of {label} hands over no objects: {error}") from None
 
 
-@contextmanager
-def _bounded(state: str) -> Iterator[None]:
-    """Say that the code of a state took too long where it did. Raises UsageError."""
-    try:
-        yield
-    except subprocess.TimeoutExpired:
-        raise UsageError(f"the code of {state} took more than {_TIME_LIMIT} s") from None
-
-
 def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
 @contextmanager
 def _code(root: Path, commit: str) -> Iterator[Path]:
-    """A folder with the packages of a commit, gone when the block is left.
-
-    -P keeps Python from importing what lies where the command is called.
-    """
+    """A folder with the packages of a commit, gone when the block is left."""
     with tempfile.TemporaryDirectory(prefix="foresite-code-") as folder:
         _unpack(root, commit, Path(folder), tuple(f"{each}/" for each in PACKAGES))
         yield Path(folder)

@@ -56,7 +56,9 @@ def run(options: argparse.Namespace) -> int:
     if any(each.code is not Code.TODO_LEFT for each in loaded.problems):
         raise UsageError(f"site {other} has problems of its own; see foresite check {other}")
     header = ",".join(COLUMNS) + "\n"
-    texts = {f"sites/{site}.hosts.csv": header, f"sites/{site}.yaml": _like(home, site, other)}
+    like = (home / "sites" / f"{other}.yaml").read_text(encoding="utf-8")
+    text = _marked(like, site, loaded.document)
+    texts = {f"sites/{site}.hosts.csv": header, f"sites/{site}.yaml": text}
     if home != root and loaded.site is not None:  # the files that an example names come along
         region = f"regions/{loaded.site.file.region}.yaml"
         named = [region, *(f"sites/{k}" for k in loaded.site.texts if not k.endswith(".pem"))]
@@ -67,11 +69,6 @@ def run(options: argparse.Namespace) -> int:
     write_all(root, texts)
     _report(options, sorted(texts), root, site)
     return OK
-
-
-def _like(root: Path, site: str, other: str) -> str:
-    text = (root / "sites" / f"{other}.yaml").read_text(encoding="utf-8")
-    return _marked(text, site, load_site(root, other).document)
 
 
 def _marked(text: str, site: str = "", document: Document | None = None) -> str:
@@ -90,7 +87,9 @@ def _marked(text: str, site: str = "", document: Document | None = None) -> str:
             had[key] = _DROP  # a new site does not end, and nothing was before it
     schema = SiteFile.model_json_schema()
     for path in OWN:
-        _leave_to_region(data, path, document)
+        section, *field = path[:2]
+        if document is not None and path[:2] in document.replaced:  # the region says one
+            (data[section] if field else data)[path[:2][-1]] = _DROP
         _mark(data, path, (), schema)
     for section, value in data.items():
         if isinstance(value, dict) and value and set(map(str, value.values())) == {_DROP}:
@@ -102,13 +101,6 @@ def _marked(text: str, site: str = "", document: Document | None = None) -> str:
 
 def _null(representer: Any, _: None) -> Any:
     return representer.represent_scalar("tag:yaml.org,2002:null", "null")
-
-
-def _leave_to_region(data: Any, path: tuple[str, ...], document: Document | None) -> None:
-    """Leave out a value of the other site's own, in place of which the region says one."""
-    key = path[:2]
-    if document is not None and key in document.replaced:
-        (data[key[0]] if key[1:] else data)[key[-1]] = _DROP
 
 
 def _mark(data: Any, path: tuple[str | int, ...], done: tuple[str | int, ...], schema: Any) -> None:

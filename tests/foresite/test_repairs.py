@@ -39,7 +39,7 @@ def test_a_note_makes_no_lines_and_no_formulas(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     note = f'=HYPERLINK(1)\nSN2 (h2): 9 repairs;{NOW},reboot,@x\n=1,+2"\r'
-    monkeypatch.setattr(repairs, "_hosts", lambda _site: [host(note)])
+    monkeypatch.setattr(repairs, "metal3_objects", lambda *_: [host(note)])
     monkeypatch.setattr("time.time", lambda: NOW)
     for form, lines in (("text", 2), ("csv", 3)):
         assert main(["--root", str(FLEET), "repairs", "tokyo-1", "--format", form]) == 0
