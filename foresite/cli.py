@@ -5,12 +5,10 @@ SIGTERM or SIGHUP. Each command imports what it needs when it runs, so that a ch
 for what only another command uses.
 """
 
-import argparse
 import importlib
 import io
 import os
 import sys
-from collections.abc import Callable
 
 from foresite.arguments import parser
 from foresite.command import FAILED, OK, Stopped, say, show, version
@@ -62,8 +60,9 @@ def _run(arguments: list[str] | None) -> int:
     if options.command is None:
         show(found.format_help(), end="")
         return FAILED
+    module = importlib.import_module(f"foresite.commands.{options.command}")
     try:
-        return _command(options.command)(options)
+        return int(module.run(options))
     except Stopped as end:
         return end.code
 
@@ -83,10 +82,3 @@ def _drop_output() -> None:
         print(end="", flush=True)
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def _command(name: str) -> Callable[[argparse.Namespace], int]:
-    """Each command is a module of its name."""
-    module = importlib.import_module(f"foresite.commands.{name}")
-    run: Callable[[argparse.Namespace], int] = module.run
-    return run

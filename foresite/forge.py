@@ -39,13 +39,10 @@ def _blob_pages(root: Path) -> str:
         return ""
     port = (match["port"] or "") if project.startswith("https:") else ""
     start = f"https://{match['host']}{port}/{match['path'].removesuffix('.git')}"
-    if "gitlab" in match["host"].split(".") or _in(root, "CI_PROJECT_DIR"):
+    names = match["host"].split(".")
+    if "gitlab" in names or _in(root, "CI_PROJECT_DIR"):
         return f"{start}/-/blob/"
-    return (
-        f"{start}/blob/"
-        if "github" in match["host"].split(".") or _in(root, "GITHUB_WORKSPACE")
-        else ""
-    )
+    return f"{start}/blob/" if "github" in names or _in(root, "GITHUB_WORKSPACE") else ""
 
 
 def _project(root: Path) -> str:

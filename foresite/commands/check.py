@@ -2,6 +2,7 @@
 
 import argparse
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -85,12 +86,8 @@ def run(options: argparse.Namespace) -> int:
     if options.format == "github":
         show(str(scope), _counted(loaded, problems))
     elif options.format == "json":
-        more = {
-            "hints": [each.as_dict() for each in hints],
-            "advice": [each._asdict() for each in advice],
-            "offline": scope._asdict(),
-        }
-        show(as_json(loaded, problems, **more))
+        more = {"advice": [each._asdict() for each in advice], "offline": scope._asdict()}
+        show(as_json(loaded, problems, hints=[each.as_dict() for each in hints], **more))
     elif options.format == "text":
         lines = [] if problems else [each.line for each in examined.values()]
         lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
@@ -265,12 +262,10 @@ def advice_lines(advice: Iterable[Advice]) -> Iterator[str]:
 
 def summary(site: Site, objects: int) -> str:
     """One line on a site that has no problem."""
-    accelerators: dict[str, int] = {}
+    accelerators = Counter[str]()
     for pool in site.file.pools:
-        has = site.profile(pool).accelerators
-        if has:
-            devices = has.count * len(site.hosts_of(pool))
-            accelerators[has.model] = accelerators.get(has.model, 0) + devices
+        if has := site.profile(pool).accelerators:
+            accelerators[has.model] += has.count * len(site.hosts_of(pool))
     patches = len(site.file.patches)
     more = f", {count(patches, 'patch', 'patches')} in force" if patches else ""
     parts = [f"{number} {model}" for model, number in sorted(accelerators.items())]

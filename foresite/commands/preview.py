@@ -94,14 +94,12 @@ def _nodes(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> dict[
 def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[str]:
     """The same call for another state's code; revisions as commits, as they mean the same there."""
     found = ["preview", *options.sites, "--base", str(base.commit), "--format", options.format]
-    found += ["--head", head.commit] if head.commit else []
-    found += ["--out", str(options.out.absolute())] if options.out else []
     found += ["--exit-code"] if options.exit_code else []
-    found += ["--fail-on", options.fail_on] if options.fail_on else []
     found += [part for flag in options.allow for part in ("--allow", flag)]
-    found += ["--request", str(options.request.absolute())] if options.request else []
-    found += ["--nodes", str(options.nodes.absolute())] if options.nodes else []
-    return found
+    paths = {name: getattr(options, name) for name in ("out", "request", "nodes")}
+    given = {name: path.absolute() for name, path in paths.items() if path}
+    given |= {"head": head.commit or "", "fail-on": options.fail_on}
+    return found + [part for k, v in given.items() if v for part in (f"--{k}", str(v))]
 
 
 def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int], dict[str, int]]:

@@ -9,6 +9,7 @@ import argparse
 import shlex
 from collections.abc import Iterable
 
+from components.making.told import Told
 from foresite.command import FOUND, UsageError, repository
 from foresite.commands.check import show_problems
 from foresite.delivery.recovery.examined import (
@@ -33,6 +34,8 @@ from preview.gates import REMOVE, parse_allowances
 from schemas.facts.site import Site
 from schemas.refusal import RefusalError
 from schemas.site_parts import load_stack
+
+TOLD = Told(__file__)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -89,12 +92,8 @@ def _check_locks(locks: Iterable[Lock], take_over: str) -> None:
     """Refuse to break the lock of a run that may live. Raises UsageError."""
     held = [each for each in locks if each.alive is not False and each.name != take_over]
     if held:
-        raise UsageError(
-            "another run may be active, and two at once would damage the state\n  "
-            + "\n  ".join(map(str, held))
-            + "\n  wait for it, or end it; if you know that it is dead: --take-over "
-            + held[0].name
-        )
+        named = "\n  ".join(map(str, held))
+        raise UsageError(TOLD.say("locked", locks=named, name=held[0].name))
 
 
 def _check_losses(seen: Examined, rebuild: int | None) -> None:
@@ -105,14 +104,8 @@ def _check_losses(seen: Examined, rebuild: int | None) -> None:
             "the cluster has lost objects that the state and the site have": seen.found.lost,
             "the cluster has objects that match the applied ones by name alone": seen.strange,
         }
-        raise UsageError(
-            "; ".join(f"{what}, {count_text(_idents(some))}" for what, some in said.items() if some)
-            + "\n  if the context names another cluster, such as one restored from a backup: "
-            "correct it"
-            "\n  if the cluster's data is being restored: wait until it is done"
-            "\n  if the objects are lost for good: the site is created again from Git, and hosts "
-            f"that are registered again may be inspected and installed again: --rebuild {count}"
-        )
+        losses = (f"{what}, {count_text(_idents(some))}" for what, some in said.items() if some)
+        raise UsageError(TOLD.say("losses", losses="; ".join(losses), count=count))
 
 
 def _idents(objects: Iterable[Stated]) -> tuple[Ident, ...]:
@@ -171,9 +164,8 @@ def _orphans(allow: int, seen: Examined, report: Report) -> None:
     """Delete what nobody knows, where as many are named; else it is left for a person."""
     orphans = seen.found.orphans
     if len(orphans) > allow:
-        command = f"foresite recover {seen.site.name} --allow {REMOVE}={len(orphans)}"
-        named = f"orphans, {len(orphans)} in all, named above: look at them"
-        report.say("left", f"{named}, then delete them: {command}")
+        said = TOLD.say("orphans", site=seen.site.name, word=REMOVE, count=len(orphans))
+        report.say("left", said)
         return
     for each in orphans:
         context = seen.contexts[each.target]
@@ -189,12 +181,12 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
     """Show the next ``up``, and hold each step against what explains it."""
     seen = examine(engine, site)
     if site.file.decommission is not None and seen.found.to_go:
-        report.say("left", f"the site ends, and the next up takes away {len(seen.found.to_go)} "
-                   f"objects: foresite up {site.name}")  # fmt: skip
+        report.say("left", TOLD.say("ends", site=site.name, count=len(seen.found.to_go)))
         return report.end("sound, and not at its end")
-    protected = [each for each in seen.found.to_go if each.protect]
-    if protected:
-        report.say("left", _unprotect(site, protected))
+    if protected := [each for each in seen.found.to_go if each.protect]:
+        objects = count_text(_idents(protected))
+        urns = " ".join(shlex.quote(each.urn) for each in protected)
+        report.say("left", TOLD.say("protected", objects=objects, site=site.name, urns=urns))
         return report.end("some findings need a person", FOUND)
     try:
         # Without the policies: what they refuse is told by `foresite check`, and is no damage.
@@ -215,15 +207,6 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
     count = len(report.steps)
     more = f"takes {count} steps, each explained" if count else "has nothing to do"
     return report.end(f"sound; the next up {more}")
-
-
-def _unprotect(site: Site, protected: list[Stated]) -> str:
-    objects = count_text(_idents(protected))
-    urns = " ".join(shlex.quote(each.urn) for each in protected)
-    return (
-        f"protected, but no longer in the site: {objects}; put them back into the site, or, if "
-        f"they are to go: pulumi state unprotect --stack {site.name} {urns}"
-    )
 
 
 def _forget(engine: Engine, seen: Examined, report: Report) -> None:

@@ -8,6 +8,7 @@ import argparse
 from collections import Counter
 from collections.abc import Mapping
 
+from components.making.told import Told
 from components.site import is_management
 from foresite.command import FAILED, FOUND, OK, UsageError, report, repository, say, show
 from foresite.commands.check import sound
@@ -21,6 +22,8 @@ from preview.gates import parse_allowances
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.model.management import STACK
+
+TOLD = Told(__file__)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -108,45 +111,29 @@ def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Ou
     following = [" ".join(filter(None, each.key)) for each in later]
     data = {"site": site.name, "objects": counts, "following": following,
             "left_behind": left, "seconds": seconds}  # fmt: skip
-    total, there = sum(sum(kinds.values()) for kinds in counts.values()), management_names(site)
-    lines = [f"\n{site.name}: {total} objects on {site.file.management}, {seconds} s"]
+    there, context = management_names(site), site.file.management
+    values = {"site": site.name, "context": context,
+              "namespace": there.namespace, "cluster": there.cluster}  # fmt: skip
+    total = sum(sum(kinds.values()) for kinds in counts.values())
+    lines = [f"\n{site.name}: {total} objects on {context}, {seconds} s"]
     for name, kinds in counts.items():
         lines += [f"  {name}", *(f"    {number:5} {kind}" for kind, number in kinds.items())]
-    if later:
-        lines += [
-            f"\n{len(later)} objects follow once the site's own cluster answers:",
-            f"  clusterctl get kubeconfig {there.cluster} -n {there.namespace}",
-            f"  then write its context as cluster.context in sites/{site.name}.yaml",
-        ]
-    lines += [
-        f"left by an interrupted run, and no longer in the site: {' '.join(filter(None, key))}"
-        for key in left
-    ]
-    report(options.format, data, [*lines, *_what_next(options, engine, site)], folded=False)
+    lines += [TOLD.say("later", number=len(later), **values)] if later else []
+    lines += [TOLD.say("left", object=" ".join(filter(None, key))) for key in left]
+    lines += _what_next(options, engine, site, values)
+    report(options.format, data, lines, folded=False)
 
 
-def _what_next(options: argparse.Namespace, engine: Engine, site: Site) -> list[str]:
-    context, namespace = site.file.management, management_names(site).namespace
+def _what_next(
+    options: argparse.Namespace, engine: Engine, site: Site, values: dict[str, str]
+) -> list[str]:
+    if site.file.decommission is not None:
+        return [TOLD.say("ended", **values)]
+    context, namespace = values["context"], values["namespace"]
     where, place = f"namespace {namespace} on {context}", f"-n {namespace} get baremetalhosts"
     if is_management(site):
         where, place = context, "get coreproviders,infrastructureproviders,ironics -A"
     flag = f" --kubeconfig {engine.environment['KUBECONFIG']}" if options.trial else ""
-    kubectl = str(engine.kubectl or "kubectl")
-    if site.file.decommission is not None:
-        return _after_the_end(site)
-    return [
-        f"\nwhere:     {where}",
-        f"look:      {kubectl}{flag} --context {context} {place}",
-        f"log:       {engine.log}",
-        *(["take down: make down"] if options.trial else []),
-    ]
-
-
-def _after_the_end(site: Site) -> list[str]:
-    where = f"--context {site.file.management} -n {management_names(site).namespace}"
-    return [
-        f"\n{site.name} is decommissioned: its hosts are wiped and stay registered",
-        f"look:      kubectl {where} get cluster,baremetalhosts",
-        "then:      once no Cluster and no Machine is left, remove its files from sites/, merge,",
-        f"           and run pulumi destroy --stack {site.name}: no tool does that for you",
-    ]
+    kubectl = f"{engine.kubectl or 'kubectl'}{flag}"
+    text = TOLD.say("done", where=where, place=place, kubectl=kubectl, log=engine.log, **values)
+    return [text, *(["take down: make down"] if options.trial else [])]

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from components.machines.hosts import is_out
 from components.machines.names import POOL_LABEL, ZONE_LABEL
 from components.making.manifest import Json, Manifest, Target
+from components.making.told import Told
 from foresite.command import UsageError, few
 from foresite.delivery.servers.inventory import Look
 from foresite.delivery.stack.live import Key
@@ -19,6 +20,7 @@ from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
 
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
+TOLD = Told(__file__)
 
 
 class Change(NamedTuple):
@@ -122,12 +124,8 @@ def _countable(found: Change, looks: Iterable[Look], *, ends: bool) -> tuple[Cha
 
 def _foreign(site: str, found: Look) -> str:
     count = len(found.lost) + len(found.other)
-    others = f", and {len(found.other)} of their names that others made" if found.other else ""
-    return (
-        f"{found.context} has none of the {count} objects that were applied to it{others}: either "
-        "the context points at another cluster, then correct it; or this one has lost its data, "
-        f"then: foresite recover {site} --rebuild"
-    )
+    others = TOLD.say("others", count=len(found.other)) if found.other else ""
+    return TOLD.say("foreign", context=found.context, count=count, others=others, site=site)
 
 
 def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
@@ -150,11 +148,8 @@ def _removal_problems(found: Change, lost: list[Stated], allow: int) -> Iterator
     total = sum(counts.values())
     if total > allow:
         what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-        named = [each.title for each in (*lost, *found.gone)]
-        yield (
-            f"{what} would be lost ({few(named, _SHOWN)}), and {_describe_allowance(allow)}; if "
-            f"that is intended: {_how(REMOVE, total)}"
-        )
+        named = few([each.title for each in (*lost, *found.gone)], _SHOWN)
+        yield TOLD.say("losses", what=what, named=named, **_allowance(REMOVE, total, allow))
 
 
 def _grown(found: Change, allow: int) -> Iterator[str]:
@@ -162,26 +157,19 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
     if total > allow:
         more = f"{found.more} objects more, over twice as many" if found.more else ""
         longer = f"{TIMES_SIZE} times as long: {few(found.longer, _SHOWN)}" if found.longer else ""
-        yield (
-            f"it grows: {'; '.join(filter(None, (more, longer)))}; {_describe_allowance(allow)}; "
-            f"if that is intended: {_how(GROW, total)}"
-        )
+        what = "; ".join(filter(None, (more, longer)))
+        yield TOLD.say("grown", what=what, **_allowance(GROW, total, allow))
 
 
 def _protection_problems(site: str, objects: list[Stated]) -> list[str]:
     if not objects:
         return []
     titles = few([each.title for each in objects], _SHOWN)
-    return [
-        f"protected, so Pulumi does not delete it: {titles}; if it is to go: "
-        f"pulumi state unprotect -s {site} '{objects[0].urn}'"
-        + (f", and {len(objects) - 1} more" if len(objects) > 1 else "")
-    ]
+    more = f", and {len(objects) - 1} more" if len(objects) > 1 else ""
+    return [TOLD.say("protected", titles=titles, site=site, urn=objects[0].urn, more=more)]
 
 
-def _describe_allowance(allow: int) -> str:
-    return f"{allow} are acknowledged" if allow else "no count is acknowledged"
-
-
-def _how(word: str, number: int) -> str:
-    return f"--allow {word}={number}, or in a pull request the line Foresite-Allow: {word}={number}"
+def _allowance(word: str, needed: int, allow: int) -> dict[str, str]:
+    """What is acknowledged, and how what is needed would be."""
+    allowed = f"{allow} are acknowledged" if allow else "no count is acknowledged"
+    return {"allowed": allowed, "how": TOLD.say("how", word=word, count=needed)}
