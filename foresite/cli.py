@@ -11,10 +11,9 @@ import os
 import sys
 
 from foresite.arguments import parser
-from foresite.command import FAILED, OK, Stopped, say, show, version
+from foresite.command import FAILED, OK, Stopped, UsageError, say, show, version
 from foresite.interruption import catch_signals, exit_code
 from schemas.kubernetes.masking import mask_command, shorten
-from schemas.refusal import RefusalError
 
 _WORD = 300
 """Characters of a typed word that a message repeats."""
@@ -32,7 +31,7 @@ def main(arguments: list[str] | None = None) -> int:
             return code
     except BrokenPipeError:
         pass  # the reader has left (``| head``): there is nobody to tell
-    except RefusalError as error:
+    except UsageError as error:
         _say(str(error), arguments)
     except OSError as error:
         where = f": {shorten(str(error.filename), _WORD)}" if error.filename else ""

@@ -9,14 +9,10 @@ from pathlib import Path
 
 from preview.wrapping import fold, terminal_width
 from schemas.kubernetes.masking import shorten
-from schemas.refusal import RefusalError
+from schemas.refusal import UsageError as UsageError  # noqa: PLC0414 commands take it from here
 
 OK, FOUND, FAILED = 0, 1, 2
 """Exit codes: nothing to report, problems found, could not run."""
-
-
-class UsageError(RefusalError):
-    """The command cannot run as it was called; the message says what to do instead."""
 
 
 class Stopped(Exception):

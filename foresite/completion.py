@@ -12,14 +12,13 @@ import argcomplete
 from argcomplete.completers import FilesCompleter
 
 from components.training.request import Template
-from foresite.command import repository
+from foresite.command import UsageError, repository
 from schemas.facts.site import Site
 from schemas.load import load_site, site_names
 from schemas.model.primitives import Model
 from schemas.model.site_file import Pool
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.yaml_reader import Document
-from schemas.refusal import RefusalError
 from schemas.resolve import COMPUTED, resolve
 
 
@@ -46,7 +45,7 @@ def _complete(
         found = (
             site_names(root) if what == "sites" else list(_paths(root, parsed_args.site, prefix))
         )
-    except RefusalError:
+    except UsageError:
         return ()
     return [each for each in found if each.isprintable()]
 

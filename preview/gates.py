@@ -12,7 +12,7 @@ from components.effects.vocabulary import Action, Impact
 from preview.result import Gate, Growth, HostVerdict, Preview, SitePreview, State, count_hosts
 from schemas.kubernetes.masking import shorten
 from schemas.model.texts import nearest
-from schemas.refusal import RefusalError
+from schemas.refusal import UsageError
 
 REMOVE = "remove"
 GROW = "grow"
@@ -48,14 +48,14 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
     """The counts that the flags and the pull request's text allow, by name; the larger number
     counts.
 
-    Raises RefusalError for a flag that is none; lines of a request that are none mean nothing.
+    Raises UsageError for a flag that is none; lines of a request that are none mean nothing.
     """
     pairs = []
     for flag in flags:
         match = _PAIR.match(flag)
         if match is None or match[1] not in ALLOWABLE:
             names = ", ".join(f"{name}=<count>" for name in ALLOWABLE)
-            raise RefusalError(f"--allow {flag}: write one of {names}; such as {REMOVE}=3")
+            raise UsageError(f"--allow {flag}: write one of {names}; such as {REMOVE}=3")
         pairs.append(match.groups())
     shown = _HIDDEN.sub("", request[:MAX_REQUEST])
     pairs += [each for each in _ALLOW.findall(shown) if each[0] in ALLOWABLE]
@@ -69,7 +69,7 @@ def parse_limits(text: str) -> dict[str, int]:
     """What ``--fail-on`` forbids, by name: the share of a site's hosts in percent up to which it
     passes, such as 10 for ``reimage>10%``; 0 without a share.
 
-    Raises RefusalError for what is none; the message says what to write.
+    Raises UsageError for what is none; the message says what to write.
     """
     found: dict[str, int] = {}
     for part in filter(None, (each.strip() for each in text.replace("|", ",").split(","))):
@@ -79,9 +79,9 @@ def parse_limits(text: str) -> dict[str, int]:
             near = nearest(name, NAMES)
             one = f"write one of {', '.join(NAMES)}; for a share of each site's hosts, reimage>10%"
             hint = f"did you mean {near}?" if near and ">" not in part else one
-            raise RefusalError(f"--fail-on {shorten(part)}: {hint}")
+            raise UsageError(f"--fail-on {shorten(part)}: {hint}")
         if share and name not in _OF_HOSTS:
-            raise RefusalError(
+            raise UsageError(
                 f"--fail-on {shorten(part)}: {name} counts no hosts, so it has no share of them; "
                 f"write {name}"
             )

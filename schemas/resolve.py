@@ -20,7 +20,7 @@ from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
 from schemas.reading.host_list import COLUMNS, cell_column, column_of
 from schemas.reading.regions import FLEET_FILE, naming, replaced
 from schemas.reading.yaml_reader import Document
-from schemas.refusal import RefusalError
+from schemas.refusal import UsageError
 
 
 class Origin(StrEnum):
@@ -54,7 +54,7 @@ class Meaning:
     by: str = ""
 
 
-class UnknownPathError(RefusalError):
+class UnknownPathError(UsageError):
     """There is nothing at the path; the message says what is there instead."""
 
 

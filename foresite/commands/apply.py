@@ -34,7 +34,6 @@ from schemas.load import site_names
 from schemas.model.management import FOLDER, STACK
 from schemas.reading.bounded import parse_json
 from schemas.reading.site_files import names_in
-from schemas.refusal import RefusalError
 
 _QUESTIONS = 8
 """Stacks whose history is asked for at a time."""
@@ -98,7 +97,7 @@ def plan(
 ) -> list[Step]:
     """The sites in their order, each with how it stands; ``everything``: all are due.
 
-    Raises RefusalError; then nothing was applied to any site.
+    Raises UsageError; then nothing was applied to any site.
     """
     sites = in_order(sites)
     engines = [engine_for(root, site, trial=trial) for site in sites]
@@ -160,7 +159,7 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
                 engine.unmark()
                 allow.use(site, since, found.needed_counts)
                 return step._replace(state=State.APPLIED, seconds=outcome.seconds)
-    except RefusalError as error:
+    except UsageError as error:
         say(f"foresite: {site}: {error}")
     return step._replace(state=State.FAILED)
 

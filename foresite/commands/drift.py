@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FAILED, FOUND, OK, count, report, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, count, report, repository
 from foresite.commands.check import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
@@ -18,7 +18,6 @@ from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import expected_objects, read
 from preview.states.git import GitError
 from schemas.facts.site import Site
-from schemas.refusal import RefusalError
 
 
 class Look(NamedTuple):
@@ -63,7 +62,7 @@ def _look(root: Path, site: Site, commits: Commits | None, *, trial: bool) -> Lo
             return look._replace(differences=(never,))
         probe(engine, site, Need.ANSWER)
         live = read(engine)
-    except RefusalError as error:
+    except UsageError as error:
         return look._replace(failed=str(error))
     found = tuple(differences(expected_objects(site), live))
     there = sum(body is not None for body in live.values())

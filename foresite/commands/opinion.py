@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from components.effects.vocabulary import Action
 from components.making.manifest import Manifest, Target
-from foresite.command import FAILED, FOUND, OK, count, repository, show
+from foresite.command import FAILED, FOUND, OK, UsageError, count, repository, show
 from foresite.commands.check import sound
 from foresite.delivery.servers.probe import Need, kubectl_of, probe
 from foresite.delivery.stack.applied import Commits, last_record
@@ -34,7 +34,6 @@ from preview.states.git import commit_of
 from preview.states.snapshot import at
 from preview.survey import survey
 from schemas.facts.site import Site
-from schemas.refusal import RefusalError
 
 MARK = "<!-- foresite-second-opinion -->"
 _SHOWN = 50
@@ -100,7 +99,7 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
         servers = tuple(map(str, probe(engine, site, Need.KINDS)))
         there = [each for each in read(engine).values() if each is not None]
         ours, left = _offline(root, site, applied, commits.head)
-    except RefusalError as error:
+    except UsageError as error:
         return opinion._replace(failed=str(error))
     opinion = opinion._replace(read=len(there), ours=ours, asked=servers)
     asked_for = ("preview", "--json", "--stack", engine.stack, "--non-interactive")

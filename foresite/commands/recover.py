@@ -32,7 +32,6 @@ from foresite.delivery.stack.stated import Ident, Stated
 from foresite.delivery.stack.statefile import edit_state
 from preview.gates import REMOVE, parse_allowances
 from schemas.facts.site import Site
-from schemas.refusal import RefusalError
 from schemas.site_parts import load_stack
 
 TOLD = Told(__file__)
@@ -56,7 +55,7 @@ def run(options: argparse.Namespace) -> int:
         except DamagedError as error:
             report.say("left", str(error))
             return report.end("its state is damaged", FOUND)
-        except (RefusalError, OSError) as error:
+        except (UsageError, OSError) as error:
             report.end(report.progress)
             raise UsageError(f"{site.name}: {report.progress}: {error}") from None
 

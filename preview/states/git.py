@@ -8,7 +8,7 @@ from pathlib import Path
 
 from schemas.reading.site_files import too_large
 from schemas.reading.tree import Refused
-from schemas.refusal import RefusalError
+from schemas.refusal import UsageError
 
 MAIN = ("origin/HEAD", "origin/main", "origin/master", "main", "master")
 """Where a change is compared to by default; the first that there is."""
@@ -23,7 +23,7 @@ MOST_KEPT, KEPT_BYTES = 64, 1 << 18
 _kept: dict[str, bytes | Refused] = {}
 
 
-class GitError(RefusalError):
+class GitError(UsageError):
     """Git cannot say; the message is for a person."""
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from controlplane import Client, ControlPlane
 from controlplane.errors import ApiError
-from foresite.command import FOUND, OK, UsageError
+from foresite.command import FOUND, OK, Stopped, UsageError
 from foresite.commands import apply
 from foresite.delivery.stack.applied import Commits, message
 from foresite.delivery.stack.engine import Record
@@ -187,7 +187,8 @@ def test_a_site_with_a_problem_keeps_all_from_being_applied(
     repository: Repository, capsys: pytest.CaptureFixture[str]
 ) -> None:
     repository.replace("sites/tokyo-1.yaml", "region: jp-east", "regoin: jp-east")
-    assert apply.run(options(repository)) == FOUND
+    with pytest.raises(Stopped, match=str(FOUND)):
+        apply.run(options(repository))
     assert "unknown-field" in capsys.readouterr().out
 
 

@@ -17,7 +17,7 @@ from preview.result import (
     SitePreview,
     State,
 )
-from schemas.refusal import RefusalError
+from schemas.refusal import UsageError
 from tests.kit.repository import ROOT
 
 
@@ -76,7 +76,7 @@ def test_a_flag_and_a_request_go_together() -> None:
 
 @pytest.mark.parametrize("flag", ["remove", "remove=", "remove=x", "drains=3", "remove=1e3", ""])
 def test_a_flag_that_is_none_is_refused(flag: str) -> None:
-    with pytest.raises(RefusalError, match="remove=3"):
+    with pytest.raises(UsageError, match="remove=3"):
         parse_allowances([flag], "")
 
 
@@ -185,7 +185,7 @@ def test_hosts_of_which_git_does_not_say_which_count_as_many_as_can_be() -> None
     ],
 )
 def test_a_limit_that_is_none_says_what_to_write(text: str, said: str) -> None:
-    with pytest.raises(RefusalError, match=said) as error:
+    with pytest.raises(UsageError, match=said) as error:
         parse_limits(text)
     assert str(error.value).isprintable()
 

@@ -319,7 +319,7 @@ def test_a_patch_that_does_nothing_or_has_ended_fails_a_check(
     patch: dict[str, Any], code: Code
 ) -> None:
     site = with_patches(patch)
-    found = [each.code for each in judge_site(site, {}).others]
+    found = [each[1] for each in judge_site(site, {}).others if isinstance(each, tuple)]
     assert [each for each in found if each.value.startswith("patch-")] == [code]
 
 
