@@ -38,10 +38,12 @@ from schemas.facts.site import Site
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.model.texts import nearest
 from schemas.reading.catalogue import SHOWN, installed_files
 from schemas.reading.site_files import has_site
 from schemas.reading.tree import Tree
 from schemas.reading.typed_document import place
+from schemas.refusal import UsageError
 
 CODE = ("schemas", "components", "policies")
 """Paths of the code that makes a site's objects; the catalogue is data."""
@@ -49,10 +51,6 @@ PROGRAM = ("__main__.py", "Pulumi.yaml")
 """Paths of what Pulumi runs besides, which no code that makes objects shows."""
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
-
-
-class UnknownSiteError(Exception):
-    """A site was asked for that neither side has; the message names it."""
 
 
 Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
@@ -90,11 +88,13 @@ def survey(
 
     With a maker each side is made by its own code, so a change of code shows in the objects;
     without one a change of code is unknown. ``nodes`` are how those of a site were last seen, by
-    site. Raises UnknownSiteError, and NodesError where nodes are of another site.
+    site. Raises UsageError, and NodesError where nodes are of another site.
     """
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
-        raise UnknownSiteError(unknown[0])
+        near = nearest(unknown[0], sorted(known))
+        hint = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"there is no site {unknown[0]!r} before or after the change{hint}")
     program = _program_changes(before, after)
     # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
     maker = None if program else ways.maker

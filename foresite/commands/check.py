@@ -80,17 +80,17 @@ def run(options: argparse.Namespace) -> int:
     problems = list(told_once([*(each for of in shared for each in of(root)), *every]))
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
-    scope = Scope.of(loaded, examined)
+    scope, scope_line = _scope(loaded, examined)
     if options.format in ("github", "sarif"):
         _annotate(options.format, [*problems, *hints], advice)
     if options.format == "github":
-        show(str(scope), _counted(loaded, problems))
+        show(scope_line, _counted(loaded, problems))
     elif options.format == "json":
-        more = {"advice": [each._asdict() for each in advice], "offline": scope._asdict()}
+        more = {"advice": [each._asdict() for each in advice], "offline": scope}
         show(as_json(loaded, problems, hints=[each.as_dict() for each in hints], **more))
     elif options.format == "text":
         lines = [] if problems else [each.line for each in examined.values()]
-        lines += [*hint_lines(hints), *advice_lines(advice), str(scope)]
+        lines += [*hint_lines(hints), *advice_lines(advice), scope_line]
         show_text(as_text(loaded, problems, lines))
     return FOUND if problems else OK
 
@@ -161,8 +161,7 @@ def sound(root: Path, names: Sequence[str], form: str, code: int = FOUND) -> lis
     ends the command with ``code``."""
     of_stacks = any(each.startswith(STACK) for each in names)
     loaded = {n: load_stack(root, n) for n in names} if of_stacks else load(root, names or None)
-    every = (problem for each in loaded.values() for problem in all_problems(each, root))
-    if problems := list(dict.fromkeys(every)):  # a file that two sites share has its faults once
+    if problems := [each for one in loaded.values() for each in all_problems(one, root)]:
         show_problems(form, loaded, problems)
         raise Stopped(code)
     return [each.site for each in loaded.values() if each.site is not None]
@@ -177,36 +176,21 @@ def read_site(root: Path, name: str, form: str) -> tuple[Site, Document]:
     return loaded.site, loaded.document
 
 
-class Scope(NamedTuple):
-    """The scope of a check, and the questions that only an API server can answer."""
-
-    kinds: int
-    policies: int
-    cel_rules_not_asked: int
-    sites_not_judged: list[str]
-
-    @classmethod
-    def of(cls, loaded: Iterable[str], examined: Mapping[str, Examined]) -> "Scope":
-        """Of the named sites, those that were ``examined``."""
-        return cls(
-            len(frozenset[str]().union(*(each.kinds for each in examined.values()))),
-            max((each.judged.rules for each in examined.values()), default=0),
-            sum(each.cel for each in examined.values()),
-            [name for name in loaded if name not in examined],
-        )
-
-    def __str__(self) -> str:
-        """One line for a person."""
-        looked = "model, rules"
-        if self.kinds:
-            policies = count(self.policies, "policy", "policies")
-            looked += f", schemas of {count(self.kinds, 'kind')}, {policies}"
-        asked = "no API server was asked"
-        if self.cel_rules_not_asked:
-            asked += f"; {count(self.cel_rules_not_asked, 'CEL rule')} not evaluated"
-        if self.sites_not_judged:
-            asked += f"; no objects generated for {', '.join(map(shorten, self.sites_not_judged))}"
-        return f"checked offline: {looked}; {asked}"
+def _scope(loaded: Iterable[str], examined: Mapping[str, Examined]) -> tuple[dict[str, Any], str]:
+    """The scope of a check, and the questions that only an API server can answer: as data, and as
+    a line for a person."""
+    found = examined.values()
+    kinds = len(frozenset[str]().union(*(each.kinds for each in found)))
+    policies = max((each.judged.rules for each in found), default=0)
+    cel = sum(each.cel for each in found)
+    left = [name for name in loaded if name not in examined]
+    data = {"kinds": kinds, "policies": policies, "cel_rules_not_asked": cel,
+            "sites_not_judged": left}  # fmt: skip
+    judged = f", schemas of {count(kinds, 'kind')}, {count(policies, 'policy', 'policies')}"
+    line = f"checked offline: model, rules{judged if kinds else ''}; no API server was asked"
+    line += f"; {count(cel, 'CEL rule')} not evaluated" if cel else ""
+    line += f"; no objects generated for {', '.join(map(shorten, left))}" if left else ""
+    return data, line
 
 
 def as_json(loaded: dict[str, Loaded], problems: Iterable[Problem], **more: Any) -> str:

@@ -8,7 +8,7 @@ can write it; its author has to be ours too.
 import argparse
 import re
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from foresite.command import OK, UsageError, show
 from foresite.github import GitHub, GitHubError, connect, read_event
@@ -31,25 +31,16 @@ $ uv run foresite preview --base FETCH_HEAD^1 --head FETCH_HEAD
 """
 
 
-class _Pull(NamedTuple):
-    """A pull request whose head a run was for, and whether it may have changed that run."""
-
-    number: int
-    changes_reports: bool
-
-
 def run(options: argparse.Namespace) -> int:
     """Post the file, on the pull request that is named or that a workflow ran for."""
     body = read_body(options.file)
     github = connect(options.api, options.repository)
-    if options.event is None:
-        number: int | None = options.pull
-    else:
+    number: int | None = options.pull
+    if options.event is not None:
         event = read_event(options.event)
-        pull = github.patiently(lambda: _pull(github, event))
-        number = pull.number if pull else None
-        if pull and pull.changes_reports:
-            said = _NOT_SHOWN.format(folder=_MAKES_REPORTS, number=pull.number)
+        number, changed = github.patiently(lambda: _pull(github, event)) or (None, False)
+        if changed:
+            said = _NOT_SHOWN.format(folder=_MAKES_REPORTS, number=number)
             body = f"{_mark(body)}\n{said}"
     if number is None:
         show("no open pull request has this head any more: no comment is written")
@@ -88,8 +79,9 @@ def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:
     return github.one("POST", f"/issues/{number}/comments", {"body": body})
 
 
-def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
-    """The open pull request that a workflow's run was for; None where it has another head by now.
+def _pull(github: GitHub, event: dict[str, Any]) -> tuple[int, bool] | None:
+    """The open pull request that a workflow's run was for, and whether it may have changed that
+    run; None where it has another head by now.
 
     From the event, never from what the run left. The event names no pull request that comes from a
     fork, so it is found by its branch and its commit.
@@ -112,7 +104,7 @@ def _pull(github: GitHub, event: dict[str, Any]) -> _Pull | None:
     return _current_pull(github, fits[0], sha) if fits else None
 
 
-def _current_pull(github: GitHub, number: int, sha: str) -> _Pull | None:
+def _current_pull(github: GitHub, number: int, sha: str) -> tuple[int, bool] | None:
     files = list(github.all(f"/pulls/{number}/files"))
     # Asked after the files, so that they are those of this head.
     pull = github.one("GET", f"/pulls/{number}")
@@ -121,4 +113,4 @@ def _current_pull(github: GitHub, number: int, sha: str) -> _Pull | None:
     names = [each.get(key, "") for each in files for key in ("filename", "previous_filename")]
     # GitHub lists 3,000 files at most: what it leaves out may be a workflow.
     unseen = len(files) < pull["changed_files"]
-    return _Pull(number, unseen or any(name.startswith(_MAKES_REPORTS) for name in names))
+    return number, unseen or any(name.startswith(_MAKES_REPORTS) for name in names)

@@ -23,9 +23,8 @@ from preview.states.git import base_of
 from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
-from preview.survey import UnknownSiteError, Ways, survey
+from preview.survey import Ways, survey
 from preview.wrapping import terminal_width
-from schemas.model.texts import nearest
 from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
@@ -68,8 +67,6 @@ def run(options: argparse.Namespace) -> int:
             raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
         nodes = _nodes(options, base, head)
         found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
-    except UnknownSiteError as error:
-        raise UsageError(_unknown(str(error), root)) from None
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
     blocked = gates(found, allow, limits)
@@ -107,12 +104,6 @@ def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int],
     if options.request:
         request = read_regular(options.request, MAX_REQUEST).decode("utf-8", "replace")
     return parse_limits(options.fail_on), parse_allowances(options.allow, request)
-
-
-def _unknown(name: str, root: Path) -> str:
-    near = nearest(name, [path.stem for path in (root / "sites").glob("*.yaml")])
-    hint = f"; did you mean {near}?" if near else ""
-    return f"there is no site {name!r} before or after the change{hint}"
 
 
 def _write(options: argparse.Namespace, found: Preview) -> None:

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -106,12 +106,11 @@ def _complaint_lines(lines: Iterable[str]) -> Iterator[str]:
 class Progress:
     """Counts what Pulumi says it did, and says so now and then; keeps what it complains of."""
 
-    def __init__(self, total: int, told: Callable[[str], object] = say) -> None:
+    def __init__(self, total: int) -> None:
         self.total, self.done = total, 0
         self.diagnostics: list[str] = []
         self.started = self.said = time.monotonic()
         self._complaining = False
-        self._say = told
 
     def line(self, text: str) -> None:
         """Look at one line of Pulumi's output."""
@@ -126,4 +125,4 @@ class Progress:
         if time.monotonic() - self.said >= _SECONDS_BETWEEN_LINES:
             self.said = time.monotonic()
             seconds = self.said - self.started
-            self._say(f"  {self.done} of {self.total} objects changed, {seconds:.0f} s")
+            say(f"  {self.done} of {self.total} objects changed, {seconds:.0f} s")
