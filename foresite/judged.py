@@ -127,14 +127,14 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
 def management_faults(root: Path) -> list[Problem]:
     """The problems of all management clusters: of their files, and of what comes of these."""
     every = [load_management(root, name).site for name in names_in(root / FOLDER)]
-    return [*management_problems(root), *(p for e in every if e for p in object_faults(e))]
+    refused = ((each, object_problems(each, site_objects(each))) for each in every if each)
+    return [*management_problems(root), *(p for each in refused for p in of_management(*each))]
 
 
-def object_faults(site: Site) -> list[Problem]:
-    """What the schemas refuse of a management cluster's objects. The policies are those of sites,
-    and do not judge what others made for another cluster."""
+def of_management(site: Site, refused: Iterable[Placed]) -> list[Problem]:
+    """What the schemas refuse of a management cluster's objects, as problems of its file."""
     file = site.managed.path if site.managed else ""
-    return [replace(each, file=file) for _, each in object_problems(site, site_objects(site))]
+    return [replace(each, file=file) for _, each in refused]
 
 
 def place_problems(

@@ -29,7 +29,7 @@ from foresite.judged import (
     Judged,
     judge_site,
     management_faults,
-    object_faults,
+    of_management,
     place_problems,
 )
 from preview.states.lock import lock_problems
@@ -49,13 +49,13 @@ CEL = "ValidatingAdmissionPolicy"
 
 class Examined(NamedTuple):
     """The findings on the objects of a ``site``: the refusals of the schemas, the advice of the
-    policies, one line on the site, the kinds of its objects, and the number of CEL rules that only
-    the API server judges."""
+    policies, the number of its objects and their kinds, and the number of CEL rules that only the
+    API server judges."""
 
     site: str
     refused: list[Placed]
     judged: Judged
-    line: str
+    objects: int
     kinds: frozenset[str]
     cel: int
 
@@ -89,7 +89,7 @@ def run(options: argparse.Namespace) -> int:
         more = {"advice": [each._asdict() for each in advice], "offline": scope}
         show(as_json(loaded, problems, hints=[each.as_dict() for each in hints], **more))
     elif options.format == "text":
-        lines = [] if problems else [each.line for each in examined.values()]
+        lines = [] if problems else [summary(s, examined[s.name].objects) for s in sites]
         lines += [*hint_lines(hints), *advice_lines(advice), scope_line]
         show_text(as_text(loaded, problems, lines))
     return FOUND if problems else OK
@@ -125,8 +125,9 @@ def examine(site: Site, objects: Mapping[str, Sequence[Manifest]] | None = None)
     return Examined(
         site=site.name,
         refused=object_problems(site, made),
-        judged=judge_site(site, made),
-        line=summary(site, len(every)),
+        # The policies are those of sites, and do not judge what others made for another cluster.
+        judged=Judged(0, [], [], []) if is_management(site) else judge_site(site, made),
+        objects=len(every),
         kinds=frozenset(each.kind for each in every),
         cel=sum(_expressions(each) for each in every if each.kind == CEL),
     )
@@ -144,23 +145,28 @@ def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Prob
     version of Foresite that the repository locks."""
     if locked := lock_problems(root, version()):
         return [*locked, *loaded.problems]
-    if examined is None:
+    if examined is None or loaded.site is None:
         return list(loaded.problems)
+    if is_management(loaded.site):
+        return of_management(loaded.site, examined.refused)
     return place_problems(loaded, examined.refused, examined.judged, root)
 
 
 def all_problems(loaded: Loaded, root: Path) -> list[Problem]:
     """The problems of a site's files, or else those of the objects that would come of them."""
-    if loaded.site and is_management(loaded.site):
-        return [*lock_problems(root, version()), *object_faults(loaded.site)]
     return findings(loaded, examine(loaded.site) if loaded.site else None, root)
+
+
+def stacks(root: Path, names: Sequence[str]) -> dict[str, Loaded]:
+    """The named sites or management clusters as they are read; all sites, where none is named."""
+    of_stacks = any(each.startswith(STACK) for each in names)
+    return {n: load_stack(root, n) for n in names} if of_stacks else load(root, names or None)
 
 
 def sound(root: Path, names: Sequence[str], form: str, code: int = FOUND) -> list[Site]:
     """The named sites or stacks (all sites, where none is named); a problem of one is shown, and
     ends the command with ``code``."""
-    of_stacks = any(each.startswith(STACK) for each in names)
-    loaded = {n: load_stack(root, n) for n in names} if of_stacks else load(root, names or None)
+    loaded = stacks(root, names)
     if problems := [each for one in loaded.values() for each in all_problems(one, root)]:
         show_problems(form, loaded, problems)
         raise Stopped(code)

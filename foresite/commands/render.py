@@ -17,11 +17,11 @@ from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, no_site, report, repository
-from foresite.commands.check import Examined, examine, findings, show_problems, sound
+from foresite.commands.check import Examined, examine, findings, show_problems, stacks
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
-from schemas.load import Loaded, load
+from schemas.load import Loaded
 from schemas.model.management import STACK
 from schemas.model.problem import Problem
 from schemas.reading.bounded import parse_json, read_regular
@@ -32,11 +32,12 @@ MAX_INDEX = 4 * 1024 * 1024
 
 
 def run(options: argparse.Namespace) -> int:
-    """Render the named sites; nothing is written where one of them has a problem."""
+    """Render the named sites, or a management cluster in a folder with the name of its stack;
+    nothing is written where one has a problem."""
     root = repository(options)
-    if options.management:
-        return _render_management(options, root)
-    loaded = load(root, options.sites or None)
+    if options.management and options.sites:
+        raise UsageError("give sites, or --management: they are rendered apart")
+    loaded = stacks(root, [STACK + options.management] if options.management else options.sites)
     if not loaded:
         raise UsageError(no_site(root))
     rendered, problems = _render(loaded, root)
@@ -46,17 +47,6 @@ def run(options: argparse.Namespace) -> int:
     for site, files in rendered.items():
         write(options.out / site, files)
     _report(options, rendered)
-    return OK
-
-
-def _render_management(options: argparse.Namespace, root: Path) -> int:
-    """Render a management cluster, in a folder with the name of its stack."""
-    if options.sites:
-        raise UsageError("give sites, or --management: they are rendered apart")
-    (site,) = sound(root, [STACK + options.management], options.format)
-    files = files_of(site, site_objects(site))
-    write(options.out / site.name, files)
-    _report(options, {site.name: files})
     return OK
 
 
