@@ -10,7 +10,7 @@ from foresite.command import FAILED, FOUND, OK, UsageError, report, repository
 from foresite.commands.check import sound
 from foresite.delivery.servers.doctor import NOT_ASKED, PROBLEM, STATES, TOLD, ask_cluster
 from foresite.delivery.servers.media import ask_bmcs, ask_images
-from foresite.delivery.servers.probe import kubectl_of, own_kubectl
+from foresite.delivery.servers.probe import kubectl_of
 from foresite.delivery.stack.engines import engine_for
 
 
@@ -20,8 +20,7 @@ def run(options: argparse.Namespace) -> int:
     (site,) = sound(root, [options.site], options.format)
     if site.file.decommission is not None:
         raise UsageError(TOLD.say("decommissioned", site=site.name))
-    trial = options.trial
-    kubectl = kubectl_of(engine_for(root, site, trial=True)) if trial else own_kubectl()
+    kubectl = kubectl_of(engine_for(root, site, trial=True) if options.trial else None)
     found = [  # in the order of the way to the first job
         *ask_cluster(site, kubectl, Target.MANAGEMENT), *ask_images(site), *ask_bmcs(site),
         *ask_cluster(site, kubectl, Target.SITE),

@@ -303,7 +303,7 @@ def test_a_real_api_server_is_asked_and_no_secret_is_read(
     with faulty_api(api) as proxy:
         config = proxy.kubeconfig(tmp_path / "config", "mgmt-lab")
         kubectl = Kubectl(path, {"KUBECONFIG": str(config)})
-        monkeypatch.setattr("foresite.commands.doctor.own_kubectl", lambda: kubectl)
+        monkeypatch.setattr("foresite.commands.doctor.kubectl_of", lambda _: kubectl)
         assert main(["--root", str(FLEET), "doctor", "lab-1", "--format", "json"]) == 1
         said = capsys.readouterr().out
         found = json.loads(said)

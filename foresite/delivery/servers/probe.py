@@ -103,23 +103,19 @@ def contexts_of(site: Site) -> dict[Target, str]:
     return found
 
 
-def own_kubectl() -> Kubectl | None:
-    """The kubectl of whoever calls, where there need be no Pulumi; None without one."""
-    found = shutil.which("kubectl")
-    return Kubectl(Path(found), os.environ) if found else None
-
-
 def needed_kubectl() -> Kubectl:
     """The kubectl of whoever calls. Raises UsageError without one."""
-    if (found := own_kubectl()) is None:
+    if (found := kubectl_of(None)) is None:
         raise UsageError("install kubectl, which asks the management cluster")
     return found
 
 
-def kubectl_of(engine: Engine) -> Kubectl | None:
-    """The kubectl that Pulumi's environment would find; None without one."""
-    found = engine.kubectl or shutil.which("kubectl", path=engine.environment.get("PATH"))
-    return Kubectl(Path(found), engine.environment) if found else None
+def kubectl_of(engine: Engine | None) -> Kubectl | None:
+    """The kubectl that Pulumi's environment would find, or of whoever calls, where there need be no
+    Pulumi; None without one."""
+    environment = engine.environment if engine else os.environ
+    found = (engine and engine.kubectl) or shutil.which("kubectl", path=environment.get("PATH"))
+    return Kubectl(Path(found), environment) if found else None
 
 
 def objects_on(site: Site, target: Target) -> list[Manifest]:
