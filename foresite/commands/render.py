@@ -21,9 +21,7 @@ from foresite.commands.check import Examined, examine, findings, show_problems, 
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
-from schemas.load import Loaded
 from schemas.model.management import STACK
-from schemas.model.problem import Problem
 from schemas.reading.bounded import parse_json, read_regular
 
 INDEX = "index.json"
@@ -40,30 +38,19 @@ def run(options: argparse.Namespace) -> int:
     loaded = stacks(root, [STACK + options.management] if options.management else options.sites)
     if not loaded:
         raise UsageError(no_site(root))
-    rendered, problems = _render(loaded, root)
+    problems = [problem for each in loaded.values() for problem in each.problems]
+    sites = [each.site for each in loaded.values() if each.site is not None and not problems]
+    made = parallel.each(_files, sites)
+    for _, examined in made:
+        problems += findings(loaded[examined.site], examined, root)
     if problems:
         show_problems(options.format, loaded, problems)
         return FOUND
+    rendered = {examined.site: files for files, examined in made}
     for site, files in rendered.items():
         write(options.out / site, files)
     _report(options, rendered)
     return OK
-
-
-def _render(
-    loaded: dict[str, Loaded], root: Path
-) -> tuple[dict[str, dict[str, str]], list[Problem]]:
-    if problems := [problem for each in loaded.values() for problem in each.problems]:
-        return {}, problems
-    sites = [each.site for each in loaded.values() if each.site is not None]
-    made = parallel.each(_files, sites)
-    problems = [
-        problem
-        for _, examined in made
-        for problem in findings(loaded[examined.site], examined, root)
-    ]
-    rendered = {} if problems else {site.name: made[i][0] for i, site in enumerate(sites)}
-    return rendered, problems
 
 
 def _files(site: Site) -> tuple[dict[str, str], Examined]:
