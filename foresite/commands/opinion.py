@@ -25,9 +25,9 @@ from foresite.delivery.stack.live import (
     expected_objects,
     follows,
     key_of,
+    next_steps,
     read,
     resource_name,
-    run_json,
 )
 from preview.report.phrase import visible
 from preview.states.git import commit_of
@@ -38,7 +38,6 @@ from schemas.facts.site import Site
 MARK = "<!-- foresite-second-opinion -->"
 _SHOWN = 50
 """Sites and differences that are named; the others are counted."""
-_NO_CHANGE = {"same", "read", "refresh"}
 _TEXT = 400
 
 
@@ -102,13 +101,11 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
     except UsageError as error:
         return opinion._replace(failed=str(error))
     opinion = opinion._replace(read=len(there), ours=ours, asked=servers)
-    asked_for = ("preview", "--json", "--stack", engine.stack, "--non-interactive")
     try:
-        steps = run_json(engine, *asked_for)["steps"]
+        steps = next_steps(engine)
     except EngineError as error:
         return opinion._replace(refused=str(error))
-    changed = [step["urn"] for step in steps if step["op"] not in _NO_CHANGE]
-    theirs = frozenset(key for urn in changed if (key := key_of(urn))) - left
+    theirs = frozenset(key for step in steps if (key := key_of(step["urn"]))) - left
     tried = [each for key, each in expected_objects(site).items() if key in theirs]
     return opinion._replace(theirs=theirs, dry_run=tries(engine, site, tried))
 

@@ -26,7 +26,7 @@ from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
 from foresite.delivery.stack.engine import Engine, EngineError, check, lock_site
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import run_json
+from foresite.delivery.stack.live import next_steps
 from foresite.delivery.stack.locks import Lock, parse_locks
 from foresite.delivery.stack.stated import Ident, Stated
 from foresite.delivery.stack.statefile import edit_state
@@ -189,11 +189,11 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
         return report.end("some findings need a person", FOUND)
     try:
         # Without the policies: what they refuse is told by `foresite check`, and is no damage.
-        asked = run_json(engine, "preview", "--json", "--stack", engine.stack, "--non-interactive")
+        steps = next_steps(engine)
     except EngineError as error:
         report.say("left", f"the next up would fail: {error}")
         return report.end("not sound", FOUND)
-    for step in explain_steps(asked["steps"], seen.wanted, seen.state, seen.found):
+    for step in explain_steps(steps, seen.wanted, seen.state, seen.found):
         report.step(step)
         if not step.why:
             report.left.append(f"{step}: examine it before the next up")

@@ -10,7 +10,6 @@ from foresite.delivery.recovery.remains import Remains
 from foresite.delivery.stack.live import Key, key_of, type_of
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
-_NOTHING = {"same", "read", "refresh"}
 _OWN = ("pulumi:pulumi:Stack", "foresite:components:")
 """Resources that are Pulumi's alone: no cluster has anything of them."""
 _PROVIDER = "pulumi:providers:kubernetes"
@@ -32,13 +31,13 @@ class Step(NamedTuple):
 def explain_steps(
     steps: Iterable[Json], wanted: Mapping[Key, Manifest], state: State, found: Remains
 ) -> Iterator[Step]:
-    """Every step that does something, by the site's objects, the state's, and the findings."""
+    """The steps for objects of clusters, by those of the site, of the state, and the findings."""
     by_urn = {each.urn: each for each in state.held if not each.leaving}
     leaving = {each.urn for each in state.held if each.leaving}
     for step in steps:
         op, urn = step["op"], step["urn"]
         type_, name = type_of(urn), urn.rpartition("::")[2]
-        if op in _NOTHING or type_.startswith(_OWN):
+        if type_.startswith(_OWN):
             continue
         if type_ == _PROVIDER:
             if op not in ("create", "update"):

@@ -16,6 +16,8 @@ from schemas.reading.bounded import parse_json
 
 Key = tuple[str, str]
 """A component, as its resource is called, and the logical name of an object."""
+_NOTHING = {"same", "read", "refresh"}
+"""Steps that change nothing."""
 
 
 def read(engine: Engine) -> dict[Key, Json | None]:
@@ -23,15 +25,19 @@ def read(engine: Engine) -> dict[Key, Json | None]:
 
     Raises EngineError where one cannot be read.
     """
-    asked = ("refresh", "--preview-only", "--run-program", "--json", "--stack", engine.stack)
-    report = run_json(engine.cautious(), *asked, "--non-interactive")
-    keys = ((key_of(step["urn"]), step) for step in report["steps"])
+    steps = _steps(engine.cautious(), "refresh", "--preview-only", "--run-program")
+    keys = ((key_of(step["urn"]), step) for step in steps)
     return {key: None if step["op"] == "delete" else _body(step) for key, step in keys if key}
 
 
-def run_json(engine: Engine, *arguments: str) -> dict[str, Any]:
-    """The answer of a command in JSON. Raises EngineError, with the complaint."""
-    done = engine.run(*arguments)
+def next_steps(engine: Engine) -> list[Json]:
+    """What the next ``up`` would do, without the policies. Raises EngineError, with Pulumi's
+    complaint where it would fail."""
+    return [each for each in _steps(engine, "preview") if each["op"] not in _NOTHING]
+
+
+def _steps(engine: Engine, *command: str) -> list[Json]:
+    done = engine.run(*command, "--json", "--stack", engine.stack, "--non-interactive")
     try:
         report = parse_json(done.stdout)
     except ValueError:
@@ -42,7 +48,7 @@ def run_json(engine: Engine, *arguments: str) -> dict[str, Any]:
     if done.returncode or faults:
         said = " ".join(each["message"] for each in faults) or done.stderr
         raise EngineError(f"pulumi: {' '.join(said.split())}")
-    return report
+    return list(report["steps"])
 
 
 def expected_objects(site: Site) -> dict[Key, Manifest]:
