@@ -87,16 +87,12 @@ def judge_site(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Judged:
             every.append(Object(each.target.value, each.body))
             spots.setdefault((each.target.value, *each.key), (component, each.name))
     policies = site.file.policies
-    named = set(policies.python)
-    texts = {path: text for path, text in site.texts.items() if path in named}
+    texts = {path: text for path, text in site.texts.items() if path in policies.python}
     own = own_rules(texts, {rule.name for rule in RULES})
     granted = exemptions((each.model_dump() for each in policies.exceptions), own=True)
     rules = (*RULES, *own.rules)
     known = parties(site.file.model_dump(mode="json", include={"extra", "components", "cluster"}))
-    try:
-        day = today(os.environ)
-    except DayError as error:
-        raise UsageError(str(error)) from None
+    day = _today()
     found = judge(every, day, granted, rules, known)
     refused: list[Placed] = []
     advised: list[Advice] = []
@@ -161,6 +157,13 @@ def _locate(problem: Problem, origin: Origin | None) -> Problem:
     how = "the object is there for" if origin.whole else "the value comes from"
     fix = f"{problem.fix}; {how} {origin.field}" if origin.field else problem.fix
     return replace(problem, file=origin.file, line=origin.line, column=origin.column, fix=fix)
+
+
+def _today() -> datetime.date:
+    try:
+        return today(os.environ)
+    except DayError as error:
+        raise UsageError(str(error)) from None
 
 
 def _spot(violation: Violation, spots: Mapping[Key, tuple[str, str]]) -> Spot:

@@ -92,9 +92,7 @@ def survey(
     """
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
-        near = nearest(unknown[0], sorted(known))
-        hint = f"; did you mean {near}?" if near else ""
-        raise UsageError(f"there is no site {unknown[0]!r} before or after the change{hint}")
+        raise UsageError(_unknown(unknown[0], known))
     program = _program_changes(before, after)
     # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
     maker = None if program else ways.maker
@@ -263,6 +261,12 @@ def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> I
     if loaded is None or site is None or loaded.document is None:
         return None
     return Input(site, loaded.document, folder)
+
+
+def _unknown(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, sorted(known))
+    hint = f"; did you mean {near}?" if near else ""
+    return f"there is no site {name!r} before or after the change{hint}"
 
 
 def _program_changes(before: Snapshot, after: Snapshot) -> list[str]:
