@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import fleet, inputs, runs, tools
+from bench import fleet, inputs, runs
 from bench.clock import Run, Times, environment, measure
 from bench.fleet import ROOT
 from bench.offline import OUT
@@ -96,7 +96,16 @@ def main(arguments: list[str] | None = None) -> int:
                 found.append(_measure(change, repository, sites, options.rounds, env))
                 print(f"{change.name}, {sites} sites: done", file=sys.stderr, flush=True)
             shutil.rmtree(repository)
-    _write(found)
+    changes = [
+        {
+            "change": each.change,
+            "sites": each.sites,
+            "touched": each.touched,
+            "tools": {tool: times.as_dict() for tool, times in each.times.items()},
+        }
+        for each in found
+    ]
+    write_results(OUT / "preview", {"changes": changes}, "\n".join(_table(found)))
     return 0
 
 
@@ -157,7 +166,7 @@ def _rivals(root: Path, names: list[str]) -> dict[str, Callable[[Path], list[lis
 
         return commands
 
-    there = tools.built_tools()
+    there = runs.built_tools()
     return {tool: make_commands(tool) for tool in RIVALS if tool in there}
 
 
@@ -172,19 +181,6 @@ def _both(
     script = out / f"{tool}.sh"
     script.write_text(f"set -e\ncd {out}\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return Run(f"{tool}, both sides, and diff", "", [["sh", script]], [out / f"{tool}.out"])
-
-
-def _write(found: list[Measured]) -> None:
-    changes = [
-        {
-            "change": each.change,
-            "sites": each.sites,
-            "touched": each.touched,
-            "tools": {tool: times.as_dict() for tool, times in each.times.items()},
-        }
-        for each in found
-    ]
-    write_results(OUT / "preview", {"changes": changes}, "\n".join(_table(found)))
 
 
 def _table(found: list[Measured]) -> Iterator[str]:

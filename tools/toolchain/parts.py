@@ -14,10 +14,10 @@ TOOLS = Path(__file__).resolve().parent.parent
 VERSIONS = TOOLS / "versions.toml"
 GROUPS = (
     "pulumi", "controlplane", "newest", "cluster-api", "scheduling", "remediation", "snapshots",
-    "given", "schedulers", "metal3", "pivot", "management",
+    "given", "schedulers", "metal3", "pivot", "management", "rivals",
 )  # fmt: skip
-OPTIONAL = ("schedulers", "metal3", "pivot", "management")
-"""Made ready only where they are named: long proofs alone run them."""
+OPTIONAL = ("schedulers", "metal3", "pivot", "management", "rivals")
+"""Made ready only where they are named: long proofs and measurements alone run them."""
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
 

@@ -5,8 +5,7 @@ Given executables (installed.py) cannot be built: ``ensure`` takes those that ar
 stands in for a part is kept as a build of it is, with the files that belong beside it.
 """
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,7 +39,7 @@ def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
     shown = console or Console()
     names = tuple(groups)
     wanted = in_groups(names)
-    tools, missing = _look(wanted, os.environ)
+    tools, missing = look(wanted)
     taken = _obtain_given(names, shown)
     for tool in (tools | taken).values():
         shown.say(f"{tool.name} {tool.version}: {tool.origin.value}, {tool.path}")
@@ -77,7 +76,7 @@ def locate(groups: Iterable[str]) -> Tools:
     """
     names = tuple(groups)
     wanted = in_groups(names)
-    tools, missing = _look(wanted, os.environ)
+    tools, missing = look(wanted)
     if missing:
         absent = ", ".join(f"{part.name} {part.version}" for part in missing)
         fix = f"run `python -m tools.toolchain ensure {' '.join(names)}`"
@@ -98,7 +97,7 @@ def _obtain_given(groups: Iterable[str], console: Console) -> Tools:
     return taken
 
 
-def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[Part]]:
+def look(wanted: Iterable[Part]) -> tuple[Tools, list[Part]]:
     """The tools that are there, and the missing parts."""
     tools: Tools = {}
     missing = []
@@ -106,7 +105,7 @@ def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[P
         # The table has the CLI before its language host, which is looked for beside it.
         cli = tools.get("pulumi") if part.name == HOST else None
         beside = cli.path if cli and cli.origin is Origin.INSTALLED else None
-        tool = find_installed(part, env, beside) or find_downloaded(part) or _built_tool(part)
+        tool = find_installed(part, beside=beside) or find_downloaded(part) or _built_tool(part)
         if tool:
             tools[part.name] = tool
         else:
