@@ -133,18 +133,14 @@ class Space:
 
     def evict(self, batch: Batch, bucket: str) -> Evicted:
         """One step towards a bucket within its quota, and all within the capacity."""
+        used = index.spaces(batch.connection)
         limit = self._buckets[bucket].quota if bucket in self._buckets else 0
-        held = self._reserved.get(bucket, 0)
-        over = index.used_bytes(batch.connection, bucket) + held - limit
-        if over > 0:
-            rows = self._evict(batch, {bucket: over}, over)
-            if rows:
-                return Evicted(rows, more=True)
-        over = index.total_used_bytes(batch.connection) + self.reserved_bytes() - self._capacity
-        if over > 0:
-            rows = self._evict(batch, self._above_shares(batch), over)
-            return Evicted(rows, more=bool(rows))
-        return Evicted((), more=False)
+        over = used.get(bucket, 0) + self._reserved.get(bucket, 0) - limit
+        rows = self._evict(batch, {bucket: over}, over) if over > 0 else ()
+        over = sum(used.values()) + self.reserved_bytes() - self._capacity
+        if over > 0 and not rows:
+            rows = self._evict(batch, self._above_shares(used), over)
+        return Evicted(rows, more=bool(rows))
 
     def flush(self, batch: Batch) -> None:
         """Write what is known of accesses."""
@@ -156,21 +152,21 @@ class Space:
         batch.doomed.append(self._layout.file(row.key, row.file))
         return gone
 
-    def _above_shares(self, batch: Batch) -> dict[str, int]:
+    def _above_shares(self, used: Mapping[str, int]) -> dict[str, int]:
         """The bytes by which buckets with objects are above their shares; others are left out."""
         above = {
-            name: used + self._reserved.get(name, 0) - self._shares.get(name, 0)
-            for name, used in index.spaces(batch.connection).items()
+            name: space + self._reserved.get(name, 0) - self._shares.get(name, 0)
+            for name, space in used.items()
         }
         return {name: over for name, over in above.items() if over > 0}
 
     def _least(self, batch: Batch, bucket: str, space: int) -> int:
         """The bytes that stay if a bucket holds ``space`` more and all that may go is evicted:
         what uploads hold, and objects of each bucket up to its share."""
-        most = index.total_used_bytes(batch.connection) + self.reserved_bytes() + space
+        used, held = index.spaces(batch.connection), self._reserved.copy()
+        most = sum(used.values()) + sum(held.values()) + space
         if most <= self._capacity:
             return most
-        used, held = index.spaces(batch.connection), self._reserved.copy()
         held[bucket] = held.get(bucket, 0) + space
         return sum(
             max(own := held.get(name, 0), min(own + used.get(name, 0), self._shares.get(name, 0)))

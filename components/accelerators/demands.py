@@ -5,7 +5,7 @@ what a site has are written into the policies, so that no other object has to be
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served_pools
@@ -23,25 +23,23 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """Prefix of the implicit resource of a device class without a name of its own (KEP-5004)."""
 
 
-def literal(value: Mapping[str, str | int] | Iterable[str] | str) -> str:
+def literal(value: Mapping[str, str | int] | list[str] | str) -> str:
     """A map, a list or a text as CEL has it."""
-    if isinstance(value, str | Mapping):
-        return json.dumps(value)
-    return json.dumps(list(value))
+    return json.dumps(value)
 
 
 def variables(site: Site, spec: str) -> list[Json]:
     """The site's resources, and those of them that a pod requests; ``spec``: the place of the pod's
     spec."""
-    values = {
-        "models": list(resources(site)),
-        "most": most(site),
-        "plugin": plugins(site),
-        "others": other_resources(site),
-        "prefix": prefix(site),
-    }
-    texts = {name: literal(each) for name, each in values.items()}
-    return _variables("variables", spec=spec, **texts)
+    return _variables(
+        "variables",
+        spec=spec,
+        models=literal(list(resources(site))),
+        most=literal(most(site)),
+        plugin=literal(plugins(site)),
+        others=literal(other_resources(site)),
+        prefix=literal(prefix(site)),
+    )
 
 
 def _variables(name: str, **values: str) -> list[Json]:

@@ -38,8 +38,6 @@ class NetworkDevices(SiteComponent[NetworkDevicesArgs]):
         """The values of the outputs."""
         prefix = site.file.network_devices.prefix
         devices = [pool.network_devices for pool in site.file.pools]
-        shared = [
-            f"{RDMA_PREFIX}/{name}" for d in devices for r in d.rdma for name in r.resources()
-        ]
+        shared = [f"{RDMA_PREFIX}/{n}" for d in devices for r in d.rdma for n in r.resources()]
         divided = [f"{prefix}/{each.name}" for d in devices for each in d.sriov]
         return {"resources": list(dict.fromkeys(shared + divided))}

@@ -7,7 +7,7 @@ flavour, so one group covers them all, and the flavour of any node, which has no
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.making.manifest import Json, Manifest, filled, hash_name, site_object
+from components.making.manifest import Json, Manifest, filled, hash_name, prune, site_object
 from components.making.rdma import needs
 from components.making.taints import tolerations
 from components.teams.names import metadata, of_team
@@ -43,7 +43,11 @@ def queues(site: Site) -> list[Manifest]:
         _cohort(site, models),
         *(_cluster_queue(site, team, models) for team in teams),
         *(_local_queue(site, team, name) for team in teams for name in team.namespaces),
-        *_workload_priorities(site),
+        # Once more, for the label by which a job may name one for its queue alone.
+        *(
+            _kueue_object(site, "WorkloadPriorityClass", each.name, value=each.value)
+            for each in site.scheduling.priorities
+        ),
     ]
 
 
@@ -67,14 +71,14 @@ def _topologies(site: Site) -> Iterator[Manifest]:
 
 
 def _flavor_spec(site: Site, model: str) -> Json:
-    spec: Json = {"nodeLabels": {ACCELERATOR_LABEL: model}}
-    tolerated = tolerations(site.pools_with(model))
-    if tolerated:
-        spec["tolerations"] = tolerated
     levels = _topology(site)
-    if levels is not None:
-        spec["topologyName"] = hash_name(site.name, levels)
-    return spec
+    return prune(
+        {
+            "nodeLabels": {ACCELERATOR_LABEL: model},
+            "tolerations": tolerations(site.pools_with(model)) or None,
+            "topologyName": hash_name(site.name, levels) if levels else None,
+        }
+    )
 
 
 def _flavor_name(site: Site, model: str) -> str:
@@ -157,10 +161,3 @@ def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
 def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
     named, spec = metadata(site, LOCAL_QUEUE, namespace), {"clusterQueue": team.name}
     return site_object(f"LocalQueue/{namespace}", API, named, spec=spec)
-
-
-def _workload_priorities(site: Site) -> Iterator[Manifest]:
-    """The PriorityClasses once more, for the label by which a job may name one for its queue
-    alone."""
-    for priority in site.scheduling.priorities:
-        yield _kueue_object(site, "WorkloadPriorityClass", priority.name, value=priority.value)

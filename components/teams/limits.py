@@ -5,15 +5,14 @@ another way, and says that an override is merged with the threshold: in truth on
 takes its place, and what it does not name has no limit (throttle_types.go, CalculateThreshold).
 """
 
-from datetime import datetime
-
-from components.making.manifest import Json, Manifest, site_object
-from components.teams.names import metadata, of_team, resource_quota
+from components.making.manifest import Json, Manifest, prune, site_object
+from components.teams.names import metadata, of_team, resource_quotas
 from schemas.facts.off_peak import windows
 from schemas.facts.quotas import Holder, compute_share, models_held_by, object_limits
 from schemas.facts.site import Site
 from schemas.model.scheduling import Team
 
+RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
 ACCELERATORS, OBJECTS = "accelerators", "objects"
 
 
@@ -41,14 +40,12 @@ def _throttle(site: Site, team: Team, names: tuple[str, str], models: list[str])
         "throttlerName": throttler,
         "selector": {"selectorTerms": [term]},
         "threshold": _threshold(site, models, team.accelerators),
+        "temporaryThresholdOverrides": _overrides(site, team, models) or None,
     }
-    overrides = _overrides(site, team, models)
-    if overrides:
-        spec["temporaryThresholdOverrides"] = overrides
     # Names of teams have no dots, so no two throttles have one name.
     named = metadata(site, f"{team.name}.{backend}")
     api = "schedule.k8s.everpeace.github.com/v1alpha1"
-    return site_object(f"ClusterThrottle/{team.name}/{backend}", api, named, spec=spec)
+    return site_object(f"ClusterThrottle/{team.name}/{backend}", api, named, spec=prune(spec))
 
 
 def _threshold(site: Site, models: list[str], given: dict[str, int]) -> Json:
@@ -61,20 +58,15 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     off_peak = site.scheduling.off_peak
     if off_peak is None or not any(model in team.off_peak for model in models):
         return []
-    given = {**team.accelerators, **team.off_peak}
+    threshold = _threshold(site, models, {**team.accelerators, **team.off_peak})
     return [
         {
-            "begin": _format_time(each.begin),
-            "end": _format_time(each.end),
-            "threshold": _threshold(site, models, given),
+            "begin": f"{each.begin:{RFC_3339}}",
+            "end": f"{each.end:{RFC_3339}}",
+            "threshold": threshold,
         }
         for each in windows(off_peak)
     ]
-
-
-def _format_time(moment: datetime) -> str:
-    """A moment in the form of RFC 3339."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def quotas(site: Site) -> list[Manifest]:
@@ -82,17 +74,12 @@ def quotas(site: Site) -> list[Manifest]:
 
     A rule sees to it that a team with a guarantee of such a model has one namespace alone.
     """
-    models = models_held_by(site, Holder.QUOTA)
-    if not models:
-        return []
-    return [
-        resource_quota(site, namespace, ACCELERATORS, ACCELERATORS, {"hard": hard})
-        for team in site.scheduling.teams
-        for hard in [
-            {f"requests.{site.resource(m)}": str(team.accelerators.get(m, 0)) for m in models}
-        ]
-        for namespace in team.namespaces
-    ]
+    models, found = models_held_by(site, Holder.QUOTA), []
+    for team in site.scheduling.teams if models else ():
+        count = team.accelerators.get
+        spec: Json = {"hard": {f"requests.{site.resource(m)}": str(count(m, 0)) for m in models}}
+        found += resource_quotas(site, team, ACCELERATORS, spec)
+    return found
 
 
 def object_quotas(site: Site) -> list[Manifest]:
@@ -104,6 +91,5 @@ def object_quotas(site: Site) -> list[Manifest]:
         share = compute_share(site, team)
         if share:
             hard |= {"requests.cpu": str(share[0]), "requests.memory": f"{share[1]}Gi"}
-        spec: Json = {"hard": hard}
-        found += [resource_quota(site, each, OBJECTS, OBJECTS, spec) for each in team.namespaces]
+        found += resource_quotas(site, team, OBJECTS, {"hard": hard})
     return found

@@ -194,7 +194,8 @@ def rdma(job: Setting) -> Iterator[Refusal]:
         yield refusal("no_rdma", model=request.model, names=names)
         return
     fixed = request.template in (Template.MPI, Template.ALL_REDUCE_TRAINJOB)
-    if fixed and job.needs.host_network and not job.whole_hosts:
+    shared = any(2 * job.per_worker <= each.accelerators for each in job.rooms)
+    if fixed and shared and job.needs.host_network:
         yield refusal("shared_ports", most=job.most)
 
 

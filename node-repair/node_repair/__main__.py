@@ -59,14 +59,6 @@ def loop(ended: Event, make: Callable[[Cluster, Callable[[], None]], Callable[[]
         LOG.info("the Lease was not released: %s", error)
 
 
-def _slots(cluster: Cluster, fence: Callable[[], None]) -> Callable[[], bool]:
-    return Slots(cluster, os.environ["NAMESPACE"], Path(os.environ["SETTINGS"]), fence).round
-
-
-def _devices(cluster: Cluster, fence: Callable[[], None]) -> Callable[[], bool]:
-    return partial(devices.round_of, devices.Limits.read(os.environ), cluster, fence)
-
-
 def run() -> None:
     """Run the program that the command line names, until SIGTERM or its end."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
@@ -80,9 +72,11 @@ def run() -> None:
     signal.signal(signal.SIGINT, end)
     match sys.argv[1:]:
         case ["slots"]:
-            loop(ended, _slots)
+            namespace, settings = os.environ["NAMESPACE"], Path(os.environ["SETTINGS"])
+            loop(ended, lambda cluster, fence: Slots(cluster, namespace, settings, fence).round)
         case ["devices"]:
-            loop(ended, _devices)
+            limits = devices.Limits.read(os.environ)
+            loop(ended, lambda cluster, fence: partial(devices.round_of, limits, cluster, fence))
         case ["reboot"]:
             sys.exit(Reboot.read(os.environ, ended).run())
         case _:

@@ -77,7 +77,7 @@ def test_later_minors_know_every_field(later: str, monkeypatch: pytest.MonkeyPat
 
 def test_data_is_up_to_date() -> None:
     try:
-        files = crds.generate(crds.upstream_path())
+        files = crds.generate(crds.upstream_folder())
     except SourceError as error:
         pytest.skip(str(error))
     assert crds.differences(files) == [], "run: python -m tools.crds"
