@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -30,6 +30,9 @@ FEW = 100
 """Sites up to which rivals are measured where all sites change: beyond it takes them minutes."""
 RIVALS = ("helm", "jsonnet")
 """The two fastest of those that bench.offline measures."""
+
+
+Commands = Sequence[Sequence[str | Path]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +139,13 @@ def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str,
     touched = names if change.every else [middle]
     with tempfile.TemporaryDirectory(dir=root.parent) as folder:
         out = Path(folder)
-        rivals = _rivals(root, touched) if len(touched) <= FEW else {}
-        before = {name: made(out / "before") for name, made in rivals.items()}
+        compared = touched if len(touched) <= FEW else []
+        before = _rendering(root, compared, out / "before")
         change.do(root, middle)
-        after = {name: made(out / "after") for name, made in rivals.items()}
+        after = _rendering(root, compared, out / "after")
         command: list[str | Path] = [sys.executable, "-m", "foresite", "--root", root, "preview"]
         jobs = [Run(FORESITE, "", [command], [out / "preview.out"])]
-        jobs += [_both(name, before[name], after[name], out) for name in rivals]
+        jobs += [_both(name, before[name], after[name], out) for name in before]
         times = {job.tool: Times() for job in jobs}
         for _ in range(rounds):
             for job in jobs:
@@ -152,27 +155,19 @@ def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str,
     return found
 
 
-def _rivals(root: Path, names: list[str]) -> dict[str, Callable[[Path], list[list[str | Path]]]]:
-    """For each rival a function from a folder to the commands that render the sites as they are."""
-
-    def make_commands(tool: str) -> Callable[[Path], list[list[str | Path]]]:
-        def commands(folder: Path) -> list[list[str | Path]]:
-            if not folder.exists():
-                sites = [each.site for each in load(root, names, ()).values() if each.site]
-                inputs.write(folder, root, sites)
-                (folder / "out").mkdir()
-            (forms,) = runs.rivals({tool: there[tool]}, folder, folder / "out", names)
-            return [list(command) for command in forms[-1].commands]
-
-        return commands
-
+def _rendering(root: Path, names: list[str], folder: Path) -> dict[str, Commands]:
+    """For each rival the commands that render the sites as they are, its inputs in ``folder``."""
     there = runs.built_tools()
-    return {tool: make_commands(tool) for tool in RIVALS if tool in there}
+    chosen = {tool: there[tool] for tool in RIVALS if tool in there and names}
+    if chosen:
+        sites = [each.site for each in load(root, names, ()).values() if each.site]
+        inputs.write(folder, root, sites)
+        (folder / "out").mkdir()
+    forms = runs.rivals(chosen, folder, folder / "out", names)
+    return {each[-1].tool: each[-1].commands for each in forms}
 
 
-def _both(
-    tool: str, before: list[list[str | Path]], after: list[list[str | Path]], out: Path
-) -> Run:
+def _both(tool: str, before: Commands, after: Commands, out: Path) -> Run:
     """One shell that renders both states and compares them, a site after the other."""
     lines = []
     for old, new in zip(before, after, strict=True):

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Event
-from types import FrameType
 
 from node_repair import devices, metrics
 from node_repair.cluster import Cluster, ClusterError
@@ -29,12 +28,8 @@ def loop(ended: Event, make: Callable[[Cluster, Callable[[], None]], Callable[[]
     metrics and probes, 0 for none; KUBECONFIG, else the pod's own account.
     """
     cluster = Cluster(os.environ.get("KUBECONFIG", ""))
-    lease = Lease(
-        cluster,
-        os.environ["NAMESPACE"],
-        os.environ["NAME"],
-        os.environ.get("HOSTNAME") or socket.gethostname(),
-    )
+    replica = os.environ.get("HOSTNAME") or socket.gethostname()
+    lease = Lease(cluster, os.environ["NAMESPACE"], os.environ["NAME"], replica)
     round_ = make(cluster, lease.check)
     if port := int(os.environ.get("PORT", "0")):
         metrics.serve(port, lambda: cluster.begun, lambda: lease.good)
@@ -65,11 +60,8 @@ def run() -> None:
     logging.Formatter.converter = time.gmtime
     ended = Event()
 
-    def end(_number: int, _frame: FrameType | None) -> None:
-        ended.set()
-
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
     match sys.argv[1:]:
         case ["slots"]:
             namespace, settings = os.environ["NAMESPACE"], Path(os.environ["SETTINGS"])

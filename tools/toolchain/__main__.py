@@ -5,7 +5,6 @@ import signal
 import sys
 from pathlib import Path
 from shlex import quote
-from types import FrameType
 
 from tools.toolchain import GROUPS, Console, ToolchainError, ensure, environment, locate
 from tools.toolchain.parts import OPTIONAL
@@ -16,7 +15,8 @@ _SHOWN = "PULUMI_"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when all is there, 2 when it could not be."""
-    signal.signal(signal.SIGTERM, _terminate)
+    # SIGTERM ends as Ctrl-C does, so that a build does not go on without us.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _parser().parse_args(arguments)
     try:
         return _run(options)
@@ -68,11 +68,6 @@ def _run(options: argparse.Namespace) -> int:
         for tool in locate(groups).values():
             print(f"{tool.name}\t{tool.version}\t{tool.origin.value}\t{tool.path}")
     return 0
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    """End as Ctrl-C does, so that a build does not go on without us."""
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

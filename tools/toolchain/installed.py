@@ -198,7 +198,7 @@ def obtain(wanted: Given, environ: Mapping[str, str] = os.environ) -> Tool | Non
     found = next(filter(Path.is_file, there), None)
     if found is None:
         return None
-    with hold_lock(wanted.name, cache_directory(environ), lambda: None):
+    with hold_lock(wanted.name, cache=cache_directory(environ)):
         if not tool.path.exists():
             with filling(folder) as draft, writing(draft):
                 _unpack(found, draft / wanted.name, wanted)

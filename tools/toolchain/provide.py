@@ -7,6 +7,7 @@ stands in for a part is kept as a build of it is, with the files that belong bes
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tools.toolchain.archives import find_downloaded, take_archives
@@ -144,11 +145,8 @@ def _build_once(part: Part, console: Console, count: str) -> Tool:
     """Build ``part`` unless another process has just done so."""
     stand_in, folder = _stand_in(part), _folder(part)
     label = f"{part.name} {stand_in.version if stand_in else part.version}"
-
-    def waiting() -> None:
-        console.say(f"{label}: another process is building it, waiting")
-
-    with hold_lock(part.name, cache_directory(), waiting):
+    waiting = partial(console.say, f"{label}: another process is building it, waiting")
+    with hold_lock(part.name, waiting):
         if tool := _built_tool(part):
             return tool
         if stand_in is None:

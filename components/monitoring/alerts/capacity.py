@@ -22,11 +22,19 @@ def rules(site: Site) -> list[Json | Alert]:
         return []
     told, models = TOLD.at(site), site.models()
     asked = {model: asks(site, model, 'node!=""') for model in models}
+    # The devices of all machines that the site file declares, with or without a Node.
+    declared = {
+        model: sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model))
+        for model in models
+    }
     requests = (told.records("requests", asked=asked[model], model=model) for model in models)
     return [
         *(each for pool in pools for each in _of_pool(site, pool)),
         *TOLD.records("sums"),
-        *(_machines(site, model) for model in models),
+        *(
+            record("accelerators_expected:sum", f"vector({n})", model=m)
+            for m, n in declared.items()
+        ),
         *chain.from_iterable(requests),
         *_of_teams(site),
         *(_missing_devices(site, model) for model in models),
@@ -43,12 +51,6 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
         offered = state(site, "kube_node_status_allocatable", f'resource="{resource}"')
         expr = f"{nodes} * on (node) group_left () max by (node) ({offered}) or {nodes} * 0"
     yield record("accelerators_allocatable:node", expr, pool=pool.name)
-
-
-def _machines(site: Site, model: str) -> Json:
-    """The devices of all machines that the site file declares, with or without a Node."""
-    found = sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model))
-    return record("accelerators_expected:sum", f"vector({found})", model=model)
 
 
 def _of_teams(site: Site) -> list[Json]:
