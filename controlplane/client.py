@@ -131,9 +131,7 @@ class Client:
         try:
             connection = self._idle.get_nowait()
         except queue.Empty:
-            connection = http.client.HTTPSConnection(
-                self._host, self._port, timeout=_SECONDS, context=self._tls
-            )
+            connection = self._connect()
         stale = () if connection.sock is None else _STALE
         try:
             try:
@@ -149,6 +147,11 @@ class Client:
             raise
         self._idle.put(connection)
         return found
+
+    def _connect(self) -> http.client.HTTPSConnection:
+        return http.client.HTTPSConnection(
+            self._host, self._port, timeout=_SECONDS, context=self._tls
+        )
 
     def _path(
         self, api_version: str, kind: str, namespace: str | None, name: str | None = None

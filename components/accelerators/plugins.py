@@ -1,14 +1,7 @@
 """Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the devices."""
 
-from components.accelerators.names import (
-    COMPONENT,
-    NAMESPACE,
-    Served,
-    image,
-    metadata,
-    served_pools,
-)
-from components.accelerators.sharing import CONFIG, FILE, FOLDER, config_hash, pool_config
+from components.accelerators.names import COMPONENT, NAMESPACE, Served, metadata, served_pools
+from components.accelerators.sharing import CONFIG, FILE, FOLDER, plugin_config, pool_config
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
 from components.making.manifest import (
@@ -16,6 +9,7 @@ from components.making.manifest import (
     Json,
     Manifest,
     filled,
+    hash_name,
     prune,
     site_object,
 )
@@ -72,12 +66,12 @@ def _plugin(site: Site, each: Served) -> Manifest:
     program = each.record.plugin
     seen: list[Seen] = [(host_path("plugins", PLUGINS, "Directory"), {"mountPath": PLUGINS})]
     container, read = _container(site, each, program, PLUGIN), {}
-    if pool_config(site, each):
+    if chosen := plugin_config(each):
         file = {"name": "CONFIG_FILE", "value": f"{FOLDER}/{FILE}"}
         container["env"] = [*(container["env"] or []), file]
         config = {"name": "config", "configMap": {"name": f"{CONFIG}-{each.pool.name}"}}
         seen.append((config, {"mountPath": FOLDER, "readOnly": True}))
-        read = {CONFIGURATION_ANNOTATION: config_hash(each)}
+        read = {CONFIGURATION_ANNOTATION: hash_name(CONFIG, chosen)}
     return _on_pool(site, each, program, container, seen, read)
 
 
@@ -107,7 +101,8 @@ def _container(site: Site, each: Served, program: Program, part: str) -> Json:
     (found,) = filled(
         __file__,
         part=part,
-        image=image(site, each.record, program, part),
+        # The record's own, or the release's of this vendor and part.
+        image=program.image or site.images[f"{each.record.vendor}-{part}"],
         args=list(program.args) or None,
         env=[{"name": name, "value": value} for name, value in program.env.items()] or None,
         security={"privileged": True} if program.privileged else limited,

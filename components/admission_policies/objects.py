@@ -6,7 +6,7 @@ they become objects of a site. The site's own stand in its file as CEL.
 
 from pathlib import Path
 
-from components.admission_policies.names import WHAT, WHY, own_name
+from components.admission_policies.names import OWN_SUFFIX, WHAT, WHY
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, Target, annotate, filled, metadata_of
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
@@ -69,7 +69,7 @@ def _own(site: Site, rule: CelRule) -> list[Manifest]:
         actions=["Deny"] if mandatory else ["Warn", "Audit"],
         namespaces={"key": "kubernetes.io/metadata.name", **chosen},
     )
-    metadata = _metadata(site, own_name(rule.name), rule.what, rule.why)
+    metadata = _metadata(site, f"{rule.name}{OWN_SUFFIX}", rule.what, rule.why)
     return in_force(f"own/{rule.name}", metadata, spec, bound)
 
 

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from node_repair.cluster import Json
 from node_repair.edit import Edit
-from node_repair.names import JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
+from node_repair.names import FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
 from node_repair.notes import bad_devices, parts, times
 from node_repair.settings import Pool, Repair, Settings
 from node_repair.state import Node, Operation, State
@@ -187,9 +187,9 @@ class _Round:
         has, busy = edit.faulty(), node.slot is not None and self._active(node)
         if found.fault:
             if has != found.fault and (has is not None or node.pool not in self.held):
-                edit.taint(found.fault)
+                edit.taint(FAULTY, found.fault, f"has {found.fault}: no new pods")
         elif has is not None and not found.unknown and not busy:
-            edit.untaint()
+            edit.taint(FAULTY, None, "has no fault any more")
 
     def _active(self, node: Node) -> bool:
         return any(each.active for each in self.operations.get(node.name, ()))
