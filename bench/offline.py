@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
@@ -25,17 +25,6 @@ SIZES = ((1, 100), (1, 400), (10, 400), (100, 400), (1, 4000))
 OUT = Path(__file__).resolve().parent / "out"
 _OFTEN, _SELDOM = 3.0, 20.0
 """Seconds up to which a run is done three times as often, and from which it is done once."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """The place of a measurement, and its time limit."""
-
-    scratch: Path
-    rounds: int
-    limit: float
-    compare: bool
-    env: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +47,8 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     found = []
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
-        scratch = Path(name)
-        env = environment(scratch)
-        bench = Bench(scratch, options.rounds, options.limit, options.compare, env)
         for sites, hosts in options.sizes:
-            found.append(_size(bench, sites, hosts))
+            found.append(_size(options, Path(name), sites, hosts))
             print(f"{sites} x {hosts}: done", file=sys.stderr, flush=True)
     versions = {rival.name: str(rival.version) for rival in runs.RIVALS}
     figures = {"versions": versions, "sizes": [each.as_dict() for each in found]}
@@ -85,8 +71,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _size(bench: Bench, sites: int, hosts: int) -> Measured:
-    folder = bench.scratch / f"{sites}x{hosts}"
+def _size(options: argparse.Namespace, scratch: Path, sites: int, hosts: int) -> Measured:
+    folder, env = scratch / f"{sites}x{hosts}", environment(scratch)
     names = fleet.make(folder / "fleet", sites, hosts)
     made = [each.site for each in load(folder / "fleet").values() if each.site is not None]
     inputs.write(folder / "inputs", folder / "fleet", made)
@@ -94,26 +80,27 @@ def _size(bench: Bench, sites: int, hosts: int) -> Measured:
     out.mkdir()
     ours = [[run] for run in runs.ours(folder / "fleet", folder / "inputs", out)]
     others = runs.rivals(runs.built_tools(), folder / "inputs", out, names)
-    chosen: list[tuple[Run, Times]] = [_fastest(bench, forms) for forms in chain(ours, others)]
-    for number in range(bench.rounds * 3):
+    chosen: list[tuple[Run, Times]] = [
+        _fastest(forms, env, options.limit) for forms in chain(ours, others)
+    ]
+    for number in range(options.rounds * 3):
         for run, times in chosen:
-            often = times.best < _OFTEN or number < bench.rounds
+            often = times.best < _OFTEN or number < options.rounds
             if often and times.best < _SELDOM:
-                measure(run, bench.env, bench.limit, times)
-    if bench.compare:
+                measure(run, env, options.limit, times)
+    if options.compare:
         _compare(chosen, made, out)
     objects = sum(len(objects_of(site)) for site in made)
     shutil.rmtree(folder)
     return Measured(sites, hosts, objects, {run.tool: (run.form, times) for run, times in chosen})
 
 
-def _fastest(bench: Bench, forms: list[Run]) -> tuple[Run, Times]:
+def _fastest(forms: list[Run], env: Mapping[str, str], limit: float) -> tuple[Run, Times]:
     """The form of calls that takes a tool least, each tried once; the others are cut short."""
     best: tuple[Run, Times] | None = None
     for run in forms:
         times = Times()
-        limit = bench.limit if best is None else best[1].best
-        if measure(run, bench.env, limit, times) or best is None:
+        if measure(run, env, limit if best is None else best[1].best, times) or best is None:
             best = run, times
     assert best is not None
     return best

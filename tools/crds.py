@@ -126,16 +126,16 @@ def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
 
 def _version(version: dict[str, Any], where: str) -> dict[str, Any]:
     """The stored version with its texts left out and what is empty too."""
-    columns = version.get("additionalPrinterColumns", [])
+    columns = [
+        {key: column[key] for key in sorted(column) if key != "description"}
+        for column in version.get("additionalPrinterColumns", [])
+    ]
     result = {
         "name": version["name"],
         "served": True,
         "storage": True,
         "subresources": version.get("subresources", {}),
-        "additionalPrinterColumns": [
-            {key: column[key] for key in sorted(column) if key != "description"}
-            for column in columns
-        ],
+        "additionalPrinterColumns": columns,
         "schema": {"openAPIV3Schema": compact(version["schema"]["openAPIV3Schema"], where)},
     }
     return {key: value for key, value in result.items() if value not in ({}, [])}
