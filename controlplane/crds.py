@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from controlplane.client import Client, Manifest
 from controlplane.errors import ControlPlaneError
@@ -16,23 +15,16 @@ _THREADS = 8
 _SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """How many definitions were put in, and how many were there in the same form already."""
-
-    applied: int
-    unchanged: int
-
-
-def install_crds(client: Client, crds: Iterable[Manifest]) -> Installed:
-    """Make the server serve every kind of ``crds``; those that it has already are left alone."""
+def install_crds(client: Client, crds: Iterable[Manifest]) -> tuple[int, int]:
+    """Make the server serve every kind of ``crds``: how many were put in, and how many were there
+    in the same form already, which are left alone."""
     wanted = [_mark(crd) for crd in crds]
     present = {_named(crd) for crd in client.items(_API, _KIND)}
     changed = [crd for crd in wanted if _named(crd) not in present]
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(client.apply, changed))
     _wait(client, wanted)
-    return Installed(len(changed), len(wanted) - len(changed))
+    return len(changed), len(wanted) - len(changed)
 
 
 def _mark(crd: Manifest) -> Manifest:

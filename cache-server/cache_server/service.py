@@ -163,7 +163,7 @@ class Service:
         if isinstance(found, bytes):
             sent.inc(len(found))
             return web.Response(body=found, headers=answers.HEADERS)
-        sending = answers.Sending(found.file, found.size, sent.inc, self._leave)
+        sending = answers.Sending(*found, sent.inc, self._leave)
         return answers.WholeFile(sending) if whole else answers.PartOfFile(sending)
 
 

@@ -22,14 +22,6 @@ _STEP = 512
 """Objects that are evicted in one transaction; other uploads get their turn in between."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evicted:
-    """The objects that one step evicted, and whether there is more to do."""
-
-    rows: tuple[index.Row, ...]
-    more: bool
-
-
 @dataclass(slots=True)
 class Reservation:
     """The space that an upload holds until it is an object or given up."""
@@ -97,7 +89,9 @@ class Space:
         """The bytes that uploads hold."""
         return sum(self._reserved.copy().values())
 
-    def reserve(self, batch: Batch, bucket: Bucket, space: int, held: Reservation) -> Evicted:
+    def reserve(
+        self, batch: Batch, bucket: Bucket, space: int, held: Reservation
+    ) -> tuple[index.Row, ...]:
         """Hold ``space`` bytes of a bucket, and begin to evict for them.
 
         Refused where evicting every object that may be evicted would not be enough.
@@ -131,8 +125,9 @@ class Space:
         """The buckets that have objects, also those that are gone."""
         return tuple(index.usage(batch.connection))
 
-    def evict(self, batch: Batch, bucket: str) -> Evicted:
-        """One step towards a bucket within its quota, and all within the capacity."""
+    def evict(self, batch: Batch, bucket: str) -> tuple[index.Row, ...]:
+        """One step towards a bucket within its quota, and all within the capacity: the objects that
+        it evicted; none where there is room."""
         used = index.spaces(batch.connection)
         limit = self._buckets[bucket].quota if bucket in self._buckets else 0
         over = used.get(bucket, 0) + self._reserved.get(bucket, 0) - limit
@@ -140,7 +135,7 @@ class Space:
         over = sum(used.values()) + self.reserved_bytes() - self._capacity
         if over > 0 and not rows:
             rows = self._evict(batch, self._above_shares(used), over)
-        return Evicted(rows, more=bool(rows))
+        return rows
 
     def flush(self, batch: Batch) -> None:
         """Write what is known of accesses."""
@@ -209,5 +204,5 @@ def _until(rows: Iterable[tuple[int, index.Row]], space: int) -> Iterator[tuple[
         yield accessed, row
 
 
-Step = Callable[[Batch], Evicted]
+Step = Callable[[Batch], tuple[index.Row, ...]]
 """A work that evicts."""

@@ -32,12 +32,8 @@ _AHEAD = 8 << 20
 """So much of a larger one is read ahead, so that sending it seldom waits for the disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An object's open file, which stays whole whatever happens to the object; its bytes."""
-
-    file: FileIO
-    size: int
+Opened = tuple[FileIO, int]
+"""An object's open file, which stays whole whatever happens to the object; its bytes."""
 
 
 @dataclass(slots=True)
@@ -116,7 +112,7 @@ class Store:
             with file:
                 return file.read()
         os.posix_fadvise(file.fileno(), 0, min(row.size, _AHEAD), os.POSIX_FADV_WILLNEED)
-        return Opened(file, row.size)
+        return file, row.size
 
     async def usage(self) -> dict[str, index.Usage]:
         """The usage of each bucket."""
@@ -215,10 +211,8 @@ class Store:
     async def _evict(self, first: Step, bucket: str) -> None:
         """Run a step and what must follow it until there is room."""
         evicted = await self._writer.run(first)
-        while True:
-            self._metrics.count_evicted(evicted.rows)
-            if not evicted.more:
-                return
+        while evicted:
+            self._metrics.count_evicted(evicted)
             evicted = await self._writer.run(functools.partial(self._space.evict, bucket=bucket))
 
     def _connection(self) -> sqlite3.Connection:

@@ -183,7 +183,7 @@ class Server:
             self.do("end an upload")
 
     def finish(self, bucket: str) -> None:
-        while self.space.evict(self.batch, bucket).more:
+        while self.space.evict(self.batch, bucket):
             pass
 
 

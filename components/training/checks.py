@@ -90,13 +90,10 @@ def servers(job: Setting) -> Iterator[Refusal]:
 
 def quantities(job: Setting) -> Iterator[Refusal]:
     """Sizes are quantities, in the usual form."""
-    for option, given, example in (
-        ("--cpu", job.request.cpu, "8"),
-        ("--memory", job.request.memory, "64Gi"),
-        ("--storage", job.request.storage, "50Gi"),
-    ):
+    for name, example in (("cpu", "8"), ("memory", "64Gi"), ("storage", "50Gi")):
+        given = getattr(job.request, name)
         if given is not None and not (re.fullmatch(SITE_FORM, given) and quantity(given)):
-            yield refusal("no_size", option=option, given=repr(given), example=example)
+            yield refusal("no_size", option=f"--{name}", given=repr(given), example=example)
 
 
 def image(job: Setting) -> Iterator[Refusal]:

@@ -36,7 +36,6 @@ def _parser() -> argparse.ArgumentParser:
         ("where", "print where the parts are, without downloading or building"),
     ):
         command = commands.add_parser(name, help=text)
-        # nargs="*" with choices refuses an empty list on some Pythons, hence the check below.
         command.add_argument(
             "groups",
             nargs="*",
@@ -60,8 +59,6 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "pin":
         return 0 if pin(Console()) else 2
     groups = options.groups or [each for each in GROUPS if each not in OPTIONAL]
-    if unknown := set(groups) - set(GROUPS):
-        raise ToolchainError(f"unknown: {', '.join(sorted(unknown))}", f"name one of {GROUPS}")
     if options.command == "ensure":
         ensure(groups)
     else:

@@ -149,12 +149,10 @@ def _run(command: Sequence[str | Path], folder: Path, progress: tuple[Console, s
     log = folder / "build.log"
     with log.open("wb") as sink, (folder / "answer").open("w+b") as answer:
         with _child(command, folder, (answer.fileno(), sink.fileno())) as child:
-            while True:
-                try:
-                    code = child.wait(timeout=1)
-                    break
-                except subprocess.TimeoutExpired:
-                    console.tick(f"{label}: {time.monotonic() - started:.0f} s")
+            while (code := child.poll()) is None:
+                console.tick(f"{label}: {time.monotonic() - started:.0f} s")
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(timeout=1)
         answer.seek(0)
         output = answer.read().decode(errors="replace")
     if code != 0:
