@@ -26,6 +26,7 @@ from schemas.kubernetes.objects.dialect import (
     UnknownFact,
     compact,
     dump,
+    expand,
     references,
     share,
 )
@@ -34,7 +35,6 @@ from tools.kinds import (
     KUBERNETES,
     NEWEST_KUBERNETES,
     SourceError,
-    make_whole,
     native_kinds,
     native_scope,
     stored_documents,
@@ -210,7 +210,7 @@ def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
 def documents(upstream: Path) -> dict[str, Any]:
     """File name under ``data/`` -> what it holds, with an index of the kinds."""
     crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in lock_entries(upstream)}
-    crds = dict(sorted((crds | stored_documents(DATA)).items()))
+    crds = dict(sorted((crds | stored_documents(DATA, make_whole)).items()))
     native = "kubernetes.json"
     rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
     rows += [_row(file, crd) for file, crd in crds.items()]
@@ -235,6 +235,15 @@ def _without_repetition(crds: dict[str, Any]) -> dict[str, Any]:
             raise SourceError("two schemas have the same name in repeated.json: lengthen the names")
         place["openAPIV3Schema"] = schema
     return {**crds, "repeated.json": repeated}
+
+
+def make_whole(schema: dict[str, Any], repeated: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A schema with what it shares with others in place."""
+
+    def find(name: str) -> dict[str, Any]:
+        return expand(repeated[name], find)
+
+    return expand(schema, find)
 
 
 def generate(upstream: Path) -> dict[Path, bytes]:

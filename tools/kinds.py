@@ -4,10 +4,9 @@ upstream's folder: those stay as tools.fetched made them; :mod:`tools.crds` make
 
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
-
-from schemas.kubernetes.objects.dialect import expand
 
 _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 CRDS: dict[str, list[str]] = _TABLES["crds"]
@@ -33,17 +32,11 @@ class SourceError(Exception):
     """A source is absent or is not what was pinned."""
 
 
-def make_whole(schema: Document, repeated: dict[str, Document]) -> Document:
-    """A schema with what it shares with others in place."""
-
-    def find(name: str) -> Document:
-        return expand(repeated[name], find)
-
-    return expand(schema, find)
-
-
-def stored_documents(data: Path) -> dict[str, Document]:
-    """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema whole.
+def stored_documents(
+    data: Path, whole: Callable[[Document, dict[str, Document]], Document]
+) -> dict[str, Document]:
+    """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema made
+    ``whole`` by what is repeated.
 
     Raises SourceError where one is absent, or not of the commit and SHA-256 that are pinned.
     """
@@ -58,6 +51,6 @@ def stored_documents(data: Path) -> dict[str, Document]:
         if document["source"] != source:
             raise SourceError(f"{file} is not what tools/kinds.toml pins: run tools.fetched")
         place = document["versions"][0]["schema"]
-        place["openAPIV3Schema"] = make_whole(place["openAPIV3Schema"], repeated)
+        place["openAPIV3Schema"] = whole(place["openAPIV3Schema"], repeated)
         found[file] = document
     return found

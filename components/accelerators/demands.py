@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served_pools
 from components.making.manifest import Json
+from components.making.rdma import network_resources
 from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, pod_runtime, uses_dra
 from schemas.facts.sharing import devices_of_pod
@@ -97,9 +98,7 @@ def nodes(site: Site) -> dict[str, str]:
 
 def other_resources(site: Site) -> list[str]:
     """Resources below the site's prefix that are no models': network devices', plugins' own."""
-    network = site.file.network_devices.prefix
-    devices = (each.name for pool in site.file.pools for each in pool.network_devices.sriov)
-    names = {f"{network}/{each}" for each in devices} | _plugin_resources(site)
+    names = {*network_resources(site)} | _plugin_resources(site)
     mine = resources(site)
     return sorted(each for each in names if each.startswith(prefix(site)) and each not in mine)
 

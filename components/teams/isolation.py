@@ -5,7 +5,7 @@ others wait.
 import json
 
 from components.making.manifest import Json
-from components.making.rdma import RDMA_PREFIX
+from components.making.rdma import network_resources
 from components.making.told import Told
 from components.teams.names import TOLERATIONS_ANNOTATION
 from schemas.facts.feature_gates import uses_gpu_operator
@@ -59,13 +59,10 @@ def device_variables(site: Site) -> list[str]:
 
 def _resources(site: Site) -> list[str]:
     """The resources of accelerators, by model and of plugins, and of network devices."""
-    network = site.file.network_devices.prefix
-    devices = [pool.network_devices for pool in site.file.pools]
     return sorted(
         {site.resource(model) for model in site.models()}
         | {site.accelerators[model].plugin.resource for model in site.models()}
-        | {f"{RDMA_PREFIX}/{name}" for d in devices for r in d.rdma for name in r.resources()}
-        | {f"{network}/{each.name}" for d in devices for each in d.sriov}
+        | {*network_resources(site)}
     )
 
 

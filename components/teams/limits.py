@@ -10,7 +10,7 @@ from components.teams.names import metadata, of_team, resource_quotas
 from schemas.facts.off_peak import windows
 from schemas.facts.quotas import Holder, compute_share, models_held_by, object_limits
 from schemas.facts.site import Site
-from schemas.model.scheduling import Team
+from schemas.model.scheduling import Backend, Team
 
 RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
 ACCELERATORS, OBJECTS = "accelerators", "objects"
@@ -22,30 +22,28 @@ def throttles(site: Site) -> list[Manifest]:
     made = []
     for backend in site.scheduling.backends:
         models = [model for model in throttled if site.backend_of(model) is backend]
-        name = backend.scheduler.throttler if backend.scheduler else None
-        if models and name:
-            made += [
-                _throttle(site, team, (backend.name, name), models)
-                for team in site.scheduling.teams
-            ]
+        if models and _throttler(backend):
+            made += [_throttle(site, team, backend, models) for team in site.scheduling.teams]
     return made
 
 
-def _throttle(site: Site, team: Team, names: tuple[str, str], models: list[str]) -> Manifest:
-    """``names`` are the backend's and the throttler's."""
-    backend, throttler = names
+def _throttler(backend: Backend) -> str | None:
+    return backend.scheduler.throttler if backend.scheduler else None
+
+
+def _throttle(site: Site, team: Team, backend: Backend, models: list[str]) -> Manifest:
     # An empty selector of pods means all of them; none at all would mean no pod.
     term: Json = {"namespaceSelector": of_team(team), "podSelector": {}}
     spec: Json = {
-        "throttlerName": throttler,
+        "throttlerName": _throttler(backend),
         "selector": {"selectorTerms": [term]},
         "threshold": _threshold(site, models, team.accelerators),
         "temporaryThresholdOverrides": _overrides(site, team, models) or None,
     }
     # Names of teams have no dots, so no two throttles have one name.
-    named = metadata(site, f"{team.name}.{backend}")
+    named, logical = metadata(site, f"{team.name}.{backend.name}"), f"{team.name}/{backend.name}"
     api = "schedule.k8s.everpeace.github.com/v1alpha1"
-    return site_object(f"ClusterThrottle/{team.name}/{backend}", api, named, spec=prune(spec))
+    return site_object(f"ClusterThrottle/{logical}", api, named, spec=prune(spec))
 
 
 def _threshold(site: Site, models: list[str], given: dict[str, int]) -> Json:

@@ -9,6 +9,7 @@ import pytest
 import yaml
 
 from tools import fetched, kinds
+from tools.crds import make_whole
 from tools.kinds import SourceError
 
 NAME, PATH = "things.example.org", "config/things.yaml"
@@ -78,7 +79,7 @@ def test_what_is_stored_stays_only_while_it_is_what_is_pinned(
     pinned = source(clone)
     monkeypatch.setattr(kinds, "FETCHED", {NAME: pinned})
     with pytest.raises(SourceError, match=r"run tools\.fetched"):
-        kinds.stored_documents(tmp_path)
+        kinds.stored_documents(tmp_path, make_whole)
     whole = fetched.fetch_stored(NAME, pinned, [str(clone)])
     short = json.loads(json.dumps(whole))
     place = short["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
@@ -86,7 +87,7 @@ def test_what_is_stored_stays_only_while_it_is_what_is_pinned(
     (tmp_path / "crds").mkdir()
     (tmp_path / f"crds/{NAME}.json").write_text(json.dumps(short))
     (tmp_path / "repeated.json").write_text(json.dumps(repeated))
-    assert kinds.stored_documents(tmp_path) == {f"crds/{NAME}.json": whole}
+    assert kinds.stored_documents(tmp_path, make_whole) == {f"crds/{NAME}.json": whole}
     monkeypatch.setattr(kinds, "FETCHED", {NAME: {**pinned, "commit": "0"}})
     with pytest.raises(SourceError, match="not what"):
-        kinds.stored_documents(tmp_path)
+        kinds.stored_documents(tmp_path, make_whole)

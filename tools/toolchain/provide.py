@@ -106,21 +106,12 @@ def look(wanted: Iterable[Part]) -> tuple[Tools, list[Part]]:
         # The table has the CLI before its language host, which is looked for beside it.
         cli = tools.get("pulumi") if part.name == HOST else None
         beside = cli.path if cli and cli.origin is Origin.INSTALLED else None
-        tool = find_installed(part, beside=beside) or find_downloaded(part) or _built_tool(part)
-        if tool:
+        tool = find_installed(part, beside=beside) or find_downloaded(part) or _kept(part)
+        if tool.path.exists():
             tools[part.name] = tool
         else:
             missing.append(part)
     return tools, missing
-
-
-def _folder(part: Part) -> Path:
-    """The folder of a part: under its pins, and the digest of what stands in for it."""
-    key = cache_key(part, platform_tag())
-    stand_in = _stand_in(part)
-    if stand_in:
-        key += f"-{stand_ins()[part.name].sha256[:12]}"
-    return cache_directory() / "parts" / key
 
 
 def _stand_in(part: Part) -> Tool | None:
@@ -129,25 +120,23 @@ def _stand_in(part: Part) -> Tool | None:
     return obtain(wanted) if wanted else None
 
 
-def _built_tool(part: Part) -> Tool | None:
-    path = _folder(part) / part.name
-    return _as_tool(part, path) if path.exists() else None
-
-
-def _as_tool(part: Part, path: Path) -> Tool:
-    stand_in = _stand_in(part)
+def _kept(part: Part) -> Tool:
+    """The build of a part, or what stands in for it, where the cache keeps it: under its pins, and
+    the digest of what stands in."""
+    key, stand_in = cache_key(part, platform_tag()), _stand_in(part)
     if stand_in:
-        return replace(stand_in, path=path)
-    return Tool(part.name, part.version, path, Origin.BUILT)
+        key += f"-{stand_ins()[part.name].sha256[:12]}"
+    tool = stand_in or Tool(part.name, part.version, Path(), Origin.BUILT)
+    return replace(tool, path=cache_directory() / "parts" / key / part.name)
 
 
 def _build_once(part: Part, console: Console, count: str) -> Tool:
     """Build ``part`` unless another process has just done so."""
-    stand_in, folder = _stand_in(part), _folder(part)
-    label = f"{part.name} {stand_in.version if stand_in else part.version}"
+    stand_in, tool = _stand_in(part), _kept(part)
+    label, folder = f"{part.name} {tool.version}", tool.path.parent
     waiting = partial(console.say, f"{label}: another process is building it, waiting")
     with hold_lock(part.name, waiting):
-        if tool := _built_tool(part):
+        if tool.path.exists():
             return tool
         if stand_in is None:
             console.say(f"{label}: building ({count}), about {part.minutes:g} min on two cores")
@@ -156,4 +145,4 @@ def _build_once(part: Part, console: Console, count: str) -> Tool:
             with writing(draft):
                 build(part, draft, console, label, instead=stand_in.path if stand_in else None)
         console.say(f"{label}: {'taken' if stand_in else 'built'}, {folder}")
-    return _as_tool(part, folder / part.name)
+    return tool
