@@ -88,7 +88,11 @@ CHANGES = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure every change at every size, print and write the table."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench.preview", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="SITES")
+    parser.add_argument("--hosts", type=int, default=fleet.USUAL, help="of each site")
+    options = parser.parse_args(arguments)
     found: list[Measured] = []
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
         scratch = Path(name)
@@ -110,14 +114,6 @@ def main(arguments: list[str] | None = None) -> int:
     ]
     write_results(OUT / "preview", {"changes": changes}, "\n".join(_table(found)))
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.preview", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="SITES")
-    parser.add_argument("--hosts", type=int, default=fleet.USUAL, help="of each site")
-    return parser
 
 
 def _repository(root: Path, sites: int, hosts: int) -> Path:
