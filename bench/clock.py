@@ -1,6 +1,5 @@
 """Runs commands cold, a new process each time, and measures them."""
 
-import contextlib
 import os
 import signal
 import subprocess
@@ -11,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
+from threading import Timer
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +53,8 @@ class Times:
         """The times as plain data."""
         if not self.wall:
             return {"over": self.limit}
-        return {
-            "runs": len(self.wall),
-            "min": round(min(self.wall), 3),
-            "median": round(median(self.wall), 3),
-            "cpu": round(min(self.cpu), 3),
-        }
+        found = {"min": min(self.wall), "median": median(self.wall), "cpu": min(self.cpu)}
+        return {"runs": len(self.wall), **{name: round(each, 3) for name, each in found.items()}}
 
 
 def environment(scratch: Path) -> dict[str, str]:
@@ -103,21 +99,13 @@ def _once(
             env=dict(env),
             start_new_session=True,
         )
-        late = False
-
-        def end(_signal: int, _frame: object) -> None:
-            nonlocal late
-            late = True
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-
-        signal.signal(signal.SIGALRM, end)
-        signal.setitimer(signal.ITIMER_REAL, max(limit, 0.001))
+        timer = Timer(max(limit, 0.001), os.killpg, (process.pid, signal.SIGKILL))
+        timer.start()
         _, status, usage = os.wait4(process.pid, 0)
         wall = time.perf_counter() - started
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        timer.cancel()
         process.returncode = os.waitstatus_to_exitcode(status)
-        if late:
+        if wall >= limit:
             return None
         if process.returncode != 0:
             complaints.seek(0)

@@ -13,10 +13,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from bench import clock
 from bench.fleet import ROOT
 from bench.offline import OUT
 from bench.page import write_results
@@ -32,6 +33,7 @@ FORESITE, BARE, APPLY = "foresite", "plain program", "server-side apply"
 STEPS = ("preview", "first up", "up, nothing to do")
 HOST = ("metal3.io/v1alpha1", "BareMetalHost")
 FORESITE_COMMAND: tuple[str | Path, ...] = (sys.executable, "-m", "foresite", "--root", ROOT)
+UP = (*FORESITE_COMMAND, "up", "--trial")
 Seconds = dict[str, float]
 
 
@@ -69,23 +71,17 @@ def _table(taken: Mapping[str, Seconds]) -> Iterator[str]:
 
 def _environment(folder: Path) -> dict[str, str]:
     """The environment of commands: Python's modules compiled, but not into the checkout."""
-    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-    return env | {
-        "PYTHONPYCACHEPREFIX": str(folder.parent / "pycache"),
-        "FORESITE_TRIAL": str(folder / "server"),
-    }
+    return clock.environment(folder.parent) | {"FORESITE_TRIAL": str(folder / "server")}
 
 
-def _time_command(command: list[str | Path], env: Mapping[str, str], folder: Path) -> float:
+def _time_command(command: Sequence[str | Path], env: Mapping[str, str], folder: Path) -> float:
     started = time.perf_counter()
     done = subprocess.run(
         command, cwd=folder, env=dict(env), capture_output=True, text=True, check=False
     )
     taken = time.perf_counter() - started
     if done.returncode != 0:
-        sys.exit(
-            f"{' '.join(map(str, command))} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-        )
+        sys.exit(f"{command[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
     return taken
 
 
@@ -93,17 +89,13 @@ def _foresite(site: Site, folder: Path) -> Seconds:
     """As a user runs it: the command line, with its check of all objects."""
     with server(site, folder) as plane:
         env = _environment(folder)
-        up = _up(site)
+        up = [*UP, site.name]
         preview = [*up[:-1], "--preview", site.name]
         _time_command(preview, env, ROOT)  # makes the stack, compiles modules
         taken = [_time_command(preview, env, ROOT)]
         taken += [_time_command(up, env, ROOT) for _ in STEPS[1:]]
         expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
-
-
-def _up(site: Site) -> list[str | Path]:
-    return [*FORESITE_COMMAND, "up", "--trial", site.name]
 
 
 def _plain(site: Site, folder: Path) -> Seconds:
@@ -122,10 +114,8 @@ def _plain(site: Site, folder: Path) -> Seconds:
         options = ["--non-interactive", "--color", "never"]
         _time_command([*pulumi, "preview", *options], env, program)  # compiles modules
         preview, up = [*pulumi, "preview", *options], [*pulumi, "up", "--yes", "--skip-preview"]
-        taken = [
-            _time_command(each, env, program)
-            for each in (preview, [*up, *options], [*up, *options])
-        ]
+        steps = (preview, [*up, *options], [*up, *options])
+        taken = [_time_command(each, env, program) for each in steps]
         expect(plane, manifests_of(site))
         return dict(zip(STEPS, taken, strict=True))
 
@@ -169,7 +159,11 @@ def _kill_up(site: Site, folder: Path) -> str:
     with server(site, folder) as plane, plane.client() as client:
         env = _environment(folder)
         with subprocess.Popen(
-            _up(site), env=env, cwd=ROOT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [*UP, site.name],
+            env=env,
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         ) as process:
             made = 0
             while made < len(site.hosts) // 2:
@@ -178,7 +172,7 @@ def _kill_up(site: Site, folder: Path) -> str:
                 time.sleep(0.02)
                 made = count(client, *HOST, site.name) or 0
             kill(process.pid)
-        taken = _time_command(_up(site), env, ROOT)
+        taken = _time_command([*UP, site.name], env, ROOT)
         expect(plane, wanted)
         known = _logical_names(site, folder, env)
     missing = {each.name for each in wanted} - known

@@ -25,7 +25,6 @@ _RACK = 20
 _MACHINES = IPv4Network("10.0.0.0/10")
 _SITE = Path(__file__).with_suffix(".yaml.in")
 """A site, with what differs in braces."""
-_KEY = "AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA"
 _HEADER = "name,pool,zone,rack,bmc,mac,ip,serial"
 
 
@@ -45,7 +44,8 @@ def make(folder: Path, sites: int, hosts: int) -> list[str]:
         name = f"site-{number + 1:03}"
         zones, bmcs = block.subnets()
         networks = list(itertools.islice(zones.subnets(new_prefix=33 - zone.bit_length()), 4))
-        (target / f"{name}.yaml").write_text(_file(name, networks, bmcs), encoding="utf-8")
+        text = _SITE.read_text("utf-8").format(name=name, networks=networks, bmcs=bmcs)
+        (target / f"{name}.yaml").write_text(text, encoding="utf-8")
         rows = _rows(name, number * hosts, hosts, networks, bmcs)
         text = "\n".join([_HEADER, *rows]) + "\n"
         (target / f"{name}.hosts.csv").write_text(text, encoding="utf-8")
@@ -58,17 +58,6 @@ def make(folder: Path, sites: int, hosts: int) -> list[str]:
 def _power(number: int) -> int:
     """The smallest power of two that is not below ``number``."""
     return 1 << (number - 1).bit_length()
-
-
-def _file(name: str, networks: list[IPv4Network], bmcs: IPv4Network) -> str:
-    zones = [
-        f"  - {{name: {zone}, network: {network}, gateway: {network[1]}}}"
-        for zone, network in zip(_ZONES, networks, strict=True)
-    ]
-    home = networks[0]
-    return _SITE.read_text("utf-8").format(
-        name=name, endpoint=home[10], zones="\n".join(zones), bmcs=bmcs, server=home[2], key=_KEY
-    )
 
 
 def _pools(hosts: int) -> Iterator[tuple[str, str]]:

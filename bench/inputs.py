@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from bench.tools import RIVALS
+from bench.fleet import ROOT
 from components.machines.names import (
     BOOT_MAC_ANNOTATION,
     FAILURE_DOMAIN_LABEL,
@@ -27,6 +27,7 @@ from components.making.manifest import Json
 from components.site import site_objects
 from schemas.facts.site import Site
 
+RIVALS = ROOT / "bench" / "rivals"
 HOST, ADDRESSES = "BareMetalHost", "IPPool"
 OF_A_HOST = {
     "labels": (RACK_LABEL, ZONE_LABEL, FAILURE_DOMAIN_LABEL),
@@ -111,8 +112,7 @@ def _helm(folder: Path, facts: dict[str, Json]) -> None:
         _put(chart / "Chart.yaml", dump({"apiVersion": "v2", "name": name, "version": "1.0.0"}))
         _put(chart / "values.yaml", dump(without(site, ["objects"])))
         for template in TEMPLATES:
-            text = (RIVALS / "helm" / template).read_text(encoding="utf-8")
-            _put(chart / "templates" / template, text)
+            _put(chart / "templates" / template, (RIVALS / "helm" / template).read_text("utf-8"))
         ready = dump_all(site["objects"]).replace("{{", '{{ "{{" }}')
         _put(chart / "templates" / "objects.yaml", ready)
 
@@ -120,7 +120,7 @@ def _helm(folder: Path, facts: dict[str, Json]) -> None:
 def _jsonnet(folder: Path, facts: dict[str, Json]) -> None:
     """A function from facts to objects; a file that calls it for each site, and one for all."""
     library = RIVALS / "jsonnet" / "site.libsonnet"
-    _put(folder / library.name, library.read_text(encoding="utf-8"))
+    _put(folder / library.name, library.read_text("utf-8"))
     head = f"local site = import '{library.name}';\n"
     for name, site in facts.items():
         _put(folder / f"{name}.json", json.dumps(site, indent=1))
@@ -168,29 +168,22 @@ def _without_labels(body: Json, names: dict[str, str]) -> Json:
 def _own_fields(body: Json) -> Json:
     """A host with the fields that no other host of its pool has, and the name of its pool."""
 
-    def own(fields: Json, name: str) -> Json:
-        return {key: value for key, value in fields.items() if key in OF_A_HOST[name]}
-
     metadata, spec = body["metadata"], body["spec"]
-    labels = {POOL_LABEL: metadata["labels"][POOL_LABEL], **own(metadata["labels"], "labels")}
-    annotations = own(metadata["annotations"], "annotations")
-    return {
-        **body,
-        "metadata": {**metadata, "labels": labels, "annotations": annotations},
-        "spec": {**own(spec, "spec"), "bmc": own(spec["bmc"], "bmc")},
+    parts = {**metadata, "spec": spec, "bmc": spec["bmc"]}
+    own: Json = {
+        name: {key: value for key, value in parts[name].items() if key in fields}
+        for name, fields in OF_A_HOST.items()
     }
+    pool = {POOL_LABEL: metadata["labels"][POOL_LABEL]}
+    named = {"labels": {**pool, **own["labels"]}, "annotations": own["annotations"]}
+    bodies = {"metadata": {**metadata, **named}, "spec": {**own["spec"], "bmc": own["bmc"]}}
+    return {**body, **bodies}
 
 
 def _patches(pools: list[Json], shared: dict[str, str]) -> Iterator[Json]:
     for pool in pools:
-        patch = {
-            "kind": HOST,
-            "metadata": {
-                "name": "any",
-                "labels": without(pool["labels"], shared),
-                "annotations": pool["annotations"],
-            },
-            "spec": {**pool["spec"], "bmc": pool["bmc"]},
-        }
+        own = {"labels": without(pool["labels"], shared), "annotations": pool["annotations"]}
+        spec = {**pool["spec"], "bmc": pool["bmc"]}
+        patch = {"kind": HOST, "metadata": {"name": "any", **own}, "spec": spec}
         selector = f"{POOL_LABEL}={pool['name']}"
         yield {"target": {"kind": HOST, "labelSelector": selector}, "patch": dump(patch)}

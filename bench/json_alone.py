@@ -29,33 +29,22 @@ def main(folder: Path, out: Path) -> None:
 
 def host(site: str, pool: dict[str, Any], row: dict[str, str]) -> dict[str, Any]:
     """The object of one line of a host list."""
+    labels = {
+        **pool["labels"],
+        "foresite.dev/rack": row["rack"],
+        "foresite.dev/zone": row["zone"],
+        "infrastructure.cluster.x-k8s.io/failure-domain": row["zone"],
+    }
+    own = {"foresite.dev/boot-mac": row["mac"], "foresite.dev/serial": row["serial"]}
+    annotations = {**pool["annotations"], **own}
+    address = f"{pool['scheme']}://{row['bmc']}{pool['path']}"
+    bmc = {**pool["bmc"], "address": address, "credentialsName": f"{row['name']}-bmc"}
+    metadata = {"name": row["name"], "namespace": site, "labels": labels}
     return {
         "apiVersion": "metal3.io/v1alpha1",
         "kind": "BareMetalHost",
-        "metadata": {
-            "name": row["name"],
-            "namespace": site,
-            "labels": {
-                **pool["labels"],
-                "foresite.dev/rack": row["rack"],
-                "foresite.dev/zone": row["zone"],
-                "infrastructure.cluster.x-k8s.io/failure-domain": row["zone"],
-            },
-            "annotations": {
-                **pool["annotations"],
-                "foresite.dev/boot-mac": row["mac"],
-                "foresite.dev/serial": row["serial"],
-            },
-        },
-        "spec": {
-            **pool["spec"],
-            "bmc": {
-                **pool["bmc"],
-                "address": f"{pool['scheme']}://{row['bmc']}{pool['path']}",
-                "credentialsName": f"{row['name']}-bmc",
-            },
-            "bootMACAddress": row["mac"],
-        },
+        "metadata": {**metadata, "annotations": annotations},
+        "spec": {**pool["spec"], "bmc": bmc, "bootMACAddress": row["mac"]},
     }
 
 

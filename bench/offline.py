@@ -8,11 +8,11 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 
-from bench import fleet, inputs, runs, tools
+from bench import fleet, inputs, runs
 from bench.clock import Run, Times, environment, measure
 from bench.inputs import objects_of
 from bench.page import write_results
@@ -28,32 +28,17 @@ _OFTEN, _SELDOM = 3.0, 20.0
 
 
 @dataclass(frozen=True, slots=True)
-class Bench:
-    """The place of a measurement, and its time limit."""
-
-    scratch: Path
-    rounds: int
-    limit: float
-    compare: bool
-    env: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
 class Measured:
-    """The measurements at one size: for each tool its times, and its form of calls."""
+    """The measurements at one size: for each tool its form of calls, and its times."""
 
     sites: int
     hosts: int
     objects: int
-    times: dict[str, Times]
-    forms: dict[str, str]
+    tools: dict[str, tuple[str, Times]]
 
     def as_dict(self) -> dict[str, object]:
         """The figures as plain data."""
-        tools = {
-            tool: {"form": self.forms[tool], **times.as_dict()}
-            for tool, times in self.times.items()
-        }
+        tools = {tool: {"form": form, **t.as_dict()} for tool, (form, t) in self.tools.items()}
         return {"sites": self.sites, "hosts": self.hosts, "objects": self.objects, "tools": tools}
 
 
@@ -62,13 +47,12 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     found = []
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
-        scratch = Path(name)
-        env = environment(scratch)
-        bench = Bench(scratch, options.rounds, options.limit, options.compare, env)
         for sites, hosts in options.sizes:
-            found.append(_size(bench, sites, hosts))
+            found.append(_size(options, Path(name), sites, hosts))
             print(f"{sites} x {hosts}: done", file=sys.stderr, flush=True)
-    _write(found)
+    versions = {rival.name: str(rival.version) for rival in runs.RIVALS}
+    figures = {"versions": versions, "sizes": [each.as_dict() for each in found]}
+    write_results(OUT / "offline", figures, "\n".join(_table(found)))
     return 0
 
 
@@ -87,41 +71,36 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _size(bench: Bench, sites: int, hosts: int) -> Measured:
-    folder = bench.scratch / f"{sites}x{hosts}"
+def _size(options: argparse.Namespace, scratch: Path, sites: int, hosts: int) -> Measured:
+    folder, env = scratch / f"{sites}x{hosts}", environment(scratch)
     names = fleet.make(folder / "fleet", sites, hosts)
     made = [each.site for each in load(folder / "fleet").values() if each.site is not None]
     inputs.write(folder / "inputs", folder / "fleet", made)
     out = folder / "out"
     out.mkdir()
     ours = [[run] for run in runs.ours(folder / "fleet", folder / "inputs", out)]
-    others = runs.rivals(tools.built_tools(), folder / "inputs", out, names)
-    chosen: list[tuple[Run, Times]] = [_fastest(bench, forms) for forms in chain(ours, others)]
-    for number in range(bench.rounds * 3):
+    others = runs.rivals(runs.built_tools(), folder / "inputs", out, names)
+    chosen: list[tuple[Run, Times]] = [
+        _fastest(forms, env, options.limit) for forms in chain(ours, others)
+    ]
+    for number in range(options.rounds * 3):
         for run, times in chosen:
-            often = times.best < _OFTEN or number < bench.rounds
+            often = times.best < _OFTEN or number < options.rounds
             if often and times.best < _SELDOM:
-                measure(run, bench.env, bench.limit, times)
-    if bench.compare:
+                measure(run, env, options.limit, times)
+    if options.compare:
         _compare(chosen, made, out)
     objects = sum(len(objects_of(site)) for site in made)
     shutil.rmtree(folder)
-    return Measured(
-        sites,
-        hosts,
-        objects,
-        {run.tool: times for run, times in chosen},
-        {run.tool: run.form for run, _ in chosen},
-    )
+    return Measured(sites, hosts, objects, {run.tool: (run.form, times) for run, times in chosen})
 
 
-def _fastest(bench: Bench, forms: list[Run]) -> tuple[Run, Times]:
+def _fastest(forms: list[Run], env: Mapping[str, str], limit: float) -> tuple[Run, Times]:
     """The form of calls that takes a tool least, each tried once; the others are cut short."""
     best: tuple[Run, Times] | None = None
     for run in forms:
         times = Times()
-        limit = bench.limit if best is None else best[1].best
-        if measure(run, bench.env, limit, times) or best is None:
+        if measure(run, env, limit if best is None else best[1].best, times) or best is None:
             best = run, times
     assert best is not None
     return best
@@ -143,29 +122,24 @@ def _compare(chosen: list[tuple[Run, Times]], sites: list[Site], out: Path) -> N
             sys.exit(f"{run.tool} made other objects:\n" + "\n".join(said[:10]))
 
 
-def _write(found: list[Measured]) -> None:
-    figures = {"versions": tools.versions(), "sizes": [each.as_dict() for each in found]}
-    write_results(OUT / "offline", figures, "\n".join(_table(found)))
-
-
 def _table(found: list[Measured]) -> Iterator[str]:
     """Seconds, and in brackets how many times those of ``foresite render``."""
     sizes = (f"{e.sites} site{'s' * (e.sites > 1)} of {e.hosts:,} hosts" for e in found)
     yield f"| | {' | '.join(sizes)} |"
     yield "|---" * (len(found) + 1) + "|"
     yield "| objects | " + " | ".join(f"{each.objects:,}" for each in found) + " |"
-    names = dict.fromkeys(chain.from_iterable(each.times for each in found))
+    names = dict.fromkeys(chain.from_iterable(each.tools for each in found))
     for tool in names:
         yield f"| {tool} | " + " | ".join(_cell(each, tool) for each in found) + " |"
 
 
 def _cell(measured: Measured, tool: str) -> str:
-    times = measured.times.get(tool)
-    if times is None:
+    if tool not in measured.tools:
         return "-"
+    (_, times), (_, ours) = measured.tools[tool], measured.tools["foresite render"]
     more = "" if times.wall else "> "
     seconds = f"{times.best:.2f}" if times.best < 10 else f"{times.best:.0f}"
-    ratio = times.best / measured.times["foresite render"].best
+    ratio = times.best / ours.best
     shown = f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
     return f"{more}{seconds} s ({more}{shown})"
 

@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import re
 import sysconfig
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,20 +16,16 @@ def description() -> str:
     arguments = str(sysconfig.get_config_var("CONFIG_ARGS"))
     build = "optimized" if "--enable-optimizations" in arguments else "plain"
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    try:
+        model = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        model = None
+    processor = " ".join(model[1].split()) if model else platform.processor() or platform.machine()
     return (
-        f"{os.cpu_count()} cores ({_processor()}), {memory:.0f} GiB, {platform.system()} "
+        f"{os.cpu_count()} cores ({processor}), {memory:.0f} GiB, {platform.system()} "
         f"{platform.release().partition('-')[0]}, {platform.python_implementation()} "
         f"{platform.python_version()} ({build} build), load {load:.1f}"
     )
-
-
-def _processor() -> str:
-    try:
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return platform.processor() or platform.machine()
-    names = (line.partition(":")[2] for line in lines if line.startswith("model name"))
-    return " ".join(next(names, platform.machine()).split())
 
 
 def write_results(file: Path, figures: Mapping[str, object], text: str) -> None:

@@ -12,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench import fleet, inputs, runs, tools
+from bench import fleet, inputs, runs
 from bench.clock import Run, Times, environment, measure
 from bench.fleet import ROOT
 from bench.offline import OUT
@@ -30,6 +30,9 @@ FEW = 100
 """Sites up to which rivals are measured where all sites change: beyond it takes them minutes."""
 RIVALS = ("helm", "jsonnet")
 """The two fastest of those that bench.offline measures."""
+
+
+Commands = Sequence[Sequence[str | Path]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,11 @@ CHANGES = (
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure every change at every size, print and write the table."""
-    options = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(prog="python -m bench.preview", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="SITES")
+    parser.add_argument("--hosts", type=int, default=fleet.USUAL, help="of each site")
+    options = parser.parse_args(arguments)
     found: list[Measured] = []
     with tempfile.TemporaryDirectory(prefix="foresite-bench-") as name:
         scratch = Path(name)
@@ -96,16 +103,17 @@ def main(arguments: list[str] | None = None) -> int:
                 found.append(_measure(change, repository, sites, options.rounds, env))
                 print(f"{change.name}, {sites} sites: done", file=sys.stderr, flush=True)
             shutil.rmtree(repository)
-    _write(found)
+    changes = [
+        {
+            "change": each.change,
+            "sites": each.sites,
+            "touched": each.touched,
+            "tools": {tool: times.as_dict() for tool, times in each.times.items()},
+        }
+        for each in found
+    ]
+    write_results(OUT / "preview", {"changes": changes}, "\n".join(_table(found)))
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m bench.preview", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
-    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="SITES")
-    parser.add_argument("--hosts", type=int, default=fleet.USUAL, help="of each site")
-    return parser
 
 
 def _repository(root: Path, sites: int, hosts: int) -> Path:
@@ -127,13 +135,13 @@ def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str,
     touched = names if change.every else [middle]
     with tempfile.TemporaryDirectory(dir=root.parent) as folder:
         out = Path(folder)
-        rivals = _rivals(root, touched) if len(touched) <= FEW else {}
-        before = {name: made(out / "before") for name, made in rivals.items()}
+        compared = touched if len(touched) <= FEW else []
+        before = _rendering(root, compared, out / "before")
         change.do(root, middle)
-        after = {name: made(out / "after") for name, made in rivals.items()}
+        after = _rendering(root, compared, out / "after")
         command: list[str | Path] = [sys.executable, "-m", "foresite", "--root", root, "preview"]
         jobs = [Run(FORESITE, "", [command], [out / "preview.out"])]
-        jobs += [_both(name, before[name], after[name], out) for name in rivals]
+        jobs += [_both(name, before[name], after[name], out) for name in before]
         times = {job.tool: Times() for job in jobs}
         for _ in range(rounds):
             for job in jobs:
@@ -143,27 +151,19 @@ def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str,
     return found
 
 
-def _rivals(root: Path, names: list[str]) -> dict[str, Callable[[Path], list[list[str | Path]]]]:
-    """For each rival a function from a folder to the commands that render the sites as they are."""
-
-    def make_commands(tool: str) -> Callable[[Path], list[list[str | Path]]]:
-        def commands(folder: Path) -> list[list[str | Path]]:
-            if not folder.exists():
-                sites = [each.site for each in load(root, names, ()).values() if each.site]
-                inputs.write(folder, root, sites)
-                (folder / "out").mkdir()
-            (forms,) = runs.rivals({tool: there[tool]}, folder, folder / "out", names)
-            return [list(command) for command in forms[-1].commands]
-
-        return commands
-
-    there = tools.built_tools()
-    return {tool: make_commands(tool) for tool in RIVALS if tool in there}
+def _rendering(root: Path, names: list[str], folder: Path) -> dict[str, Commands]:
+    """For each rival the commands that render the sites as they are, its inputs in ``folder``."""
+    there = runs.built_tools()
+    chosen = {tool: there[tool] for tool in RIVALS if tool in there and names}
+    if chosen:
+        sites = [each.site for each in load(root, names, ()).values() if each.site]
+        inputs.write(folder, root, sites)
+        (folder / "out").mkdir()
+    forms = runs.rivals(chosen, folder, folder / "out", names)
+    return {each[-1].tool: each[-1].commands for each in forms}
 
 
-def _both(
-    tool: str, before: list[list[str | Path]], after: list[list[str | Path]], out: Path
-) -> Run:
+def _both(tool: str, before: Commands, after: Commands, out: Path) -> Run:
     """One shell that renders both states and compares them, a site after the other."""
     lines = []
     for old, new in zip(before, after, strict=True):
@@ -172,19 +172,6 @@ def _both(
     script = out / f"{tool}.sh"
     script.write_text(f"set -e\ncd {out}\n" + "\n".join(lines) + "\n", encoding="utf-8")
     return Run(f"{tool}, both sides, and diff", "", [["sh", script]], [out / f"{tool}.out"])
-
-
-def _write(found: list[Measured]) -> None:
-    changes = [
-        {
-            "change": each.change,
-            "sites": each.sites,
-            "touched": each.touched,
-            "tools": {tool: times.as_dict() for tool, times in each.times.items()},
-        }
-        for each in found
-    ]
-    write_results(OUT / "preview", {"changes": changes}, "\n".join(_table(found)))
 
 
 def _table(found: list[Measured]) -> Iterator[str]:

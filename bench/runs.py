@@ -10,7 +10,10 @@ from shlex import join
 
 from bench.clock import Run
 from bench.fleet import ROOT
+from tools.toolchain.parts import in_groups
+from tools.toolchain.provide import look
 
+RIVALS = in_groups(["rivals"])
 ONE_CALL, CALL_A_SITE, ON_ALL_CORES = "one call", "a call a site", "a call a site, on all cores"
 
 
@@ -33,6 +36,12 @@ def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
         job("foresite check", [*foresite, "check"]),
         job("foresite render", [*foresite, "render", "--out", rendered], rendered),
     ]
+
+
+def built_tools() -> dict[str, Path]:
+    """The rivals that are there, by name; ``tools.toolchain ensure rivals`` builds them."""
+    tools, _ = look(RIVALS)
+    return {name: tool.path for name, tool in tools.items()}
 
 
 def rivals(tools: dict[str, Path], inputs: Path, out: Path, sites: list[str]) -> list[list[Run]]:

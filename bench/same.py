@@ -7,25 +7,24 @@ from typing import Any
 
 import yaml
 
-from components.making.manifest import SITE_LABEL, Json
+from components.making.manifest import SITE_LABEL, Json, Manifest
 
 Key = tuple[str, ...]
 
 
 def key(body: Json) -> Key:
     """What tells an object from all others, also from its like in another site's own cluster."""
-    metadata = body["metadata"]
-    site = metadata.get("labels", {}).get(SITE_LABEL)
-    place = body["apiVersion"], body["kind"], metadata.get("namespace", ""), metadata["name"]
+    site = body["metadata"].get("labels", {}).get(SITE_LABEL)
+    place = Manifest("", body).key
     return (*place, site) if site else place
 
 
 def read(path: Path) -> list[Json]:
     """The objects in a file of JSON or YAML, however they are nested."""
     text = path.read_text(encoding="utf-8")
-    if text[:1] in "[{":
-        return list(_objects(json.loads(text)))
-    return list(_objects(list(yaml.load_all(text, Loader=yaml.CSafeLoader))))
+    plain = text[:1] in "[{"
+    read_all = json.loads(text) if plain else list(yaml.load_all(text, Loader=yaml.CSafeLoader))
+    return list(_objects(read_all))
 
 
 def _objects(node: Any) -> Iterator[Json]:

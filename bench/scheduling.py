@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
+from bench.fleet import ROOT
 from bench.offline import OUT
 from bench.page import write_results
 from schemas.load import load_site
@@ -22,7 +23,6 @@ from tests.kit.twin.pods import Shape, gang, pod
 from tests.kit.twin.schedulers import DEFAULT, GANG
 from tests.kit.twin.world import World, world
 
-ROOT = Path(__file__).resolve().parent.parent
 SITE = "tokyo-1"
 SIZES = (8, 64, 512)
 SCHEDULERS = (DEFAULT, GANG)
@@ -31,6 +31,8 @@ SHAPE: Shape = {
     "tolerations": [{"operator": "Exists"}],
 }
 """Requests and tolerations of each pod: 2,000 GPUs hold 1,000 pods."""
+CREATED, BOUND = "from creation", "first to last bind"
+RATE = "pods per second, binding"
 
 
 @dataclass(slots=True)
@@ -46,10 +48,10 @@ class Rounds:
         whole, binding = median(self.whole), median(self.binding)
         return {
             "rounds": len(self.whole),
-            "from creation": round(whole, 3),
-            "first to last bind": round(binding, 3),
+            CREATED: round(whole, 3),
+            BOUND: round(binding, 3),
             "pods per second, from creation": round(size / whole, 1),
-            "pods per second, binding": round((size - 1) / max(binding, 1e-3), 1),
+            RATE: round((size - 1) / max(binding, 1e-3), 1),
         }
 
 
@@ -95,26 +97,22 @@ def compare(here: World, sizes: Iterable[int], rounds: int) -> Results:
 
 
 def write(results: Results) -> None:
-    """Put the table and the figures into bench/out/, and print the table."""
+    """Put the figures and a table into bench/out/, and print the table: in brackets the gang
+    scheduler's ratio to the default one."""
     figures = {
         name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
         for name, sizes in results.items()
     }
-    write_results(OUT / "scheduling", figures, "\n".join(table(results)))
-
-
-def table(results: Results) -> Iterable[str]:
-    """The results as a Markdown table, with the gang scheduler's ratio to the default one."""
-    yield "| pods | scheduler | from creation | first to last bind | bound per second |"
-    yield "|---|---|---|---|---|"
-    for size in results[DEFAULT]:
-        base = median(results[DEFAULT][size].whole)
+    lines = [
+        f"| pods | scheduler | {CREATED} | {BOUND} | bound per second |",
+        "|---|---|---|---|---|",
+    ]
+    for size, base in figures[DEFAULT].items():
         for name in SCHEDULERS:
-            rounds = results[name][size]
-            whole, binding = median(rounds.whole), median(rounds.binding)
-            ratio = f"{whole / base:.2f}"
-            rate = (size - 1) / max(binding, 1e-3)
-            yield f"| {size} | {name} | {whole:.2f} s ({ratio}) | {binding:.2f} s | {rate:.0f} |"
+            each = figures[name][size]
+            whole = f"{each[CREATED]:.2f} s ({each[CREATED] / base[CREATED]:.2f})"
+            lines.append(f"| {size} | {name} | {whole} | {each[BOUND]:.2f} s | {each[RATE]:.0f} |")
+    write_results(OUT / "scheduling", figures, "\n".join(lines))
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ objects are stored and checked, and nothing acts on them.
 
 from controlplane.access import Access
 from controlplane.client import Client, Manifest
-from controlplane.crds import Installed, install_crds
+from controlplane.crds import install_crds
 from controlplane.errors import ApiError, ControlPlaneError
 from controlplane.flags import Options
 from controlplane.server import Binaries, ControlPlane, Status, running
@@ -18,7 +18,6 @@ __all__ = [
     "Client",
     "ControlPlane",
     "ControlPlaneError",
-    "Installed",
     "Manifest",
     "Options",
     "Status",

@@ -3,6 +3,7 @@
 import argparse
 import json
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from controlplane.errors import ApiError, ControlPlaneError
@@ -17,12 +18,10 @@ def main(arguments: list[str] | None = None) -> int:
     options = _parser().parse_args(arguments)
     try:
         return _run(options, options.dir or trial_directory())
-    except (ControlPlaneError, ToolchainError) as error:
+    except (ControlPlaneError, ToolchainError, OSError) as error:
         print(f"controlplane: {error}", file=sys.stderr)
     except ApiError as error:
         print(f"controlplane: the API server refused a request: {error}", file=sys.stderr)
-    except OSError as error:
-        print(f"controlplane: {error}", file=sys.stderr)
     except KeyboardInterrupt:
         print("\ncontrolplane: interrupted; `status` says what runs", file=sys.stderr)
         return 130
@@ -59,20 +58,10 @@ def _run(options: argparse.Namespace, directory: Path) -> int:
             return 0
         case _:
             status = ControlPlane(directory).status()
-            print(_as_json(status) if options.format == "json" else _as_text(status))
+            known = {"running": status.running, **asdict(status)}
+            as_json = options.format == "json"
+            print(json.dumps(known, indent=2, default=str) if as_json else _as_text(status))
             return 0 if status.running else 1
-
-
-def _as_json(status: Status) -> str:
-    known = {
-        "running": status.running,
-        "server": status.server,
-        "pids": status.pids,
-        "kubeconfig": str(status.kubeconfig),
-        "contexts": status.contexts,
-        "directory": str(status.directory),
-    }
-    return json.dumps(known, indent=2)
 
 
 def _as_text(status: Status) -> str:

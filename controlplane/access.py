@@ -6,6 +6,7 @@ import base64
 import json
 import os
 import secrets
+import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +24,7 @@ def signing_key() -> str:
     """A new private key for service account tokens, as PEM."""
     number = secrets.randbelow(_P256_ORDER - 1) + 1
     der = _BEFORE_KEY + number.to_bytes(32, "big") + _AFTER_KEY
-    body = base64.encodebytes(der).decode().replace("\n", "")
-    lines = [body[start : start + 64] for start in range(0, len(body), 64)]
+    lines = textwrap.wrap(base64.b64encode(der).decode(), 64)
     return "\n".join(["-----BEGIN EC PRIVATE KEY-----", *lines, "-----END EC PRIVATE KEY-----", ""])
 
 

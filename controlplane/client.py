@@ -6,7 +6,7 @@ import json
 import queue
 import ssl
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 from urllib.parse import quote, urlencode, urlsplit
@@ -60,12 +60,7 @@ class Client:
         self, api_version: str, kind: str, name: str, namespace: str | None = None
     ) -> Manifest | None:
         """The object, or None if there is no such object."""
-        try:
-            return self.request("GET", self._path(api_version, kind, namespace, name))
-        except ApiError as error:
-            if error.status == http.client.NOT_FOUND:
-                return None
-            raise
+        return self._known("GET", self._path(api_version, kind, namespace, name))
 
     def items(self, api_version: str, kind: str, namespace: str | None = None) -> list[Manifest]:
         """All objects of a kind, in ``namespace`` or everywhere."""
@@ -100,13 +95,16 @@ class Client:
     def delete(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> bool:
         """Delete the object; False if it was not there."""
         path = self._path(api_version, kind, namespace, name)
+        return self._known("DELETE", f"{path}?propagationPolicy=Background") is not None
+
+    def _known(self, method: str, path: str) -> Manifest | None:
+        """The answer of one request; None where there is no such thing."""
         try:
-            self.request("DELETE", f"{path}?propagationPolicy=Background")
+            return self.request(method, path)
         except ApiError as error:
-            if error.status == http.client.NOT_FOUND:
-                return False
-            raise
-        return True
+            if error.status != http.client.NOT_FOUND:
+                raise
+            return None
 
     def serves(self, api_version: str, kind: str) -> bool:
         """True if the server knows the kind by now."""
@@ -130,31 +128,25 @@ class Client:
         self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]
     ) -> tuple[int, bytes]:
         """Send and receive; once more where the server had closed a connection that was idle."""
-        with self._connection() as (connection, used):
+        try:
+            connection = self._idle.get_nowait()
+        except queue.Empty:
+            connection = self._connect()
+        stale = () if connection.sock is None else _STALE
+        try:
             try:
                 connection.request(method, path, data, dict(headers))
                 response = connection.getresponse()
-            except _STALE:
-                if not used:
-                    raise
+            except stale:
                 connection.close()
                 connection.request(method, path, data, dict(headers))
                 response = connection.getresponse()
-            return response.status, response.read()
-
-    @contextlib.contextmanager
-    def _connection(self) -> Iterator[tuple[http.client.HTTPSConnection, bool]]:
-        """A connection of one's own for the block, and whether it was used before."""
-        try:
-            connection, used = self._idle.get_nowait(), True
-        except queue.Empty:
-            connection, used = self._connect(), False
-        try:
-            yield connection, used
+            found = response.status, response.read()
         except BaseException:
             connection.close()
             raise
         self._idle.put(connection)
+        return found
 
     def _connect(self) -> http.client.HTTPSConnection:
         return http.client.HTTPSConnection(
@@ -182,14 +174,11 @@ class Client:
         """The plural of a kind and whether it is namespaced, from the server's own list."""
         key = (api_version, kind)
         if key not in self._paths:
-            try:
-                listed = self.request("GET", _group(api_version))["resources"]
-            except ApiError as error:
-                if error.status != http.client.NOT_FOUND:
-                    raise
+            listed = self._known("GET", _group(api_version))
+            if listed is None:
                 return None
             with self._lock:
-                for row in listed:
+                for row in listed["resources"]:
                     if "/" not in row["name"]:
                         self._paths[api_version, row["kind"]] = (row["name"], row["namespaced"])
         return self._paths.get(key)

@@ -5,7 +5,6 @@ import json
 import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 from controlplane.client import Client, Manifest
 from controlplane.errors import ControlPlaneError
@@ -16,28 +15,16 @@ _THREADS = 8
 _SECONDS = 60.0
 
 
-@dataclass(frozen=True, slots=True)
-class Installed:
-    """How many definitions were put in, and how many were there in the same form already."""
-
-    applied: int
-    unchanged: int
-
-
-def install_crds(client: Client, crds: Iterable[Manifest]) -> Installed:
-    """Make the server serve every kind of ``crds``; those that it has already are left alone."""
+def install_crds(client: Client, crds: Iterable[Manifest]) -> tuple[int, int]:
+    """Make the server serve every kind of ``crds``: how many were put in, and how many were there
+    in the same form already, which are left alone."""
     wanted = [_mark(crd) for crd in crds]
-    present = {crd["metadata"]["name"]: _digest(crd) for crd in client.items(_API, _KIND)}
-    changed = [crd for crd in wanted if present.get(_name(crd)) != _digest(crd)]
+    present = {_named(crd) for crd in client.items(_API, _KIND)}
+    changed = [crd for crd in wanted if _named(crd) not in present]
     with ThreadPoolExecutor(_THREADS) as pool:
         list(pool.map(client.apply, changed))
     _wait(client, wanted)
-    return Installed(len(changed), len(wanted) - len(changed))
-
-
-def _name(crd: Manifest) -> str:
-    name: str = crd["metadata"]["name"]
-    return name
+    return len(changed), len(wanted) - len(changed)
 
 
 def _mark(crd: Manifest) -> Manifest:
@@ -49,16 +36,17 @@ def _mark(crd: Manifest) -> Manifest:
     return {**body, "metadata": {**metadata, "annotations": annotations}}
 
 
-def _digest(crd: Manifest) -> str | None:
-    digest: str | None = (crd["metadata"].get("annotations") or {}).get(_DIGEST)
-    return digest
+def _named(crd: Manifest) -> tuple[str, str | None]:
+    """The name of a definition and its digest, where it has one."""
+    metadata = crd["metadata"]
+    return metadata["name"], (metadata.get("annotations") or {}).get(_DIGEST)
 
 
 def _wait(client: Client, wanted: list[Manifest]) -> None:
     """Wait until all kinds are in the server's lists, where only established ones are."""
     deadline = time.monotonic() + _SECONDS
     for crd in wanted:
-        spec, name = crd["spec"], _name(crd)
+        spec, name = crd["spec"], crd["metadata"]["name"]
         for version in (each["name"] for each in spec["versions"] if each["served"]):
             while not client.serves(f"{spec['group']}/{version}", spec["names"]["kind"]):
                 if time.monotonic() > deadline:

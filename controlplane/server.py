@@ -40,11 +40,11 @@ class Binaries:
 class Status:
     """The running parts of a control plane, and its address."""
 
-    directory: Path
     server: str | None
     pids: dict[str, int | None]
     kubeconfig: Path
     contexts: tuple[str, ...]
+    directory: Path
 
     @property
     def running(self) -> bool:
@@ -108,7 +108,7 @@ class ControlPlane:
         pids = {daemon.name: daemon.pid() for daemon in (self._etcd, self._apiserver)}
         server = f"https://127.0.0.1:{known['port']}" if "port" in known else None
         contexts = tuple(known.get("contexts", (DEFAULT_CONTEXT,)))
-        return Status(self.directory, server, pids, self.directory / "kubeconfig", contexts)
+        return Status(server, pids, self.directory / "kubeconfig", contexts, self.directory)
 
     def kubeconfig(self, contexts: Iterable[str] = ()) -> Path:
         """The kubeconfig, in which each of ``contexts`` means this server from now on.

@@ -37,10 +37,10 @@ def bring_up(
     plane.start(Binaries(tools["etcd"].path, tools["kube-apiserver"].path))
     path = plane.kubeconfig(contexts)
     with plane.client() as client:
-        done = install_crds(client, load_crds())
+        applied, unchanged = install_crds(client, load_crds())
     status = plane.status()
     say(f"API server: {status.server}, contexts {', '.join(status.contexts)}")
-    say(f"CRDs: {done.applied} installed, {done.unchanged} were there already")
+    say(f"CRDs: {applied} installed, {unchanged} were there already")
     say(f"look at it: {tools['kubectl'].path} --kubeconfig {path} get crds")
     return plane
 

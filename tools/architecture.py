@@ -20,18 +20,13 @@ Arrows = Counter[tuple[str, str]]
 
 def arrows(imports: list[tuple[str, str]], inside: str = "") -> Arrows:
     """Count the imports between top-level packages, or between the rooms of one package."""
-    found: Arrows = Counter()
-    for ends in imports:
-        parts = [module.split(".") for module in ends]
-        if not inside:
-            importer, imported = (each[0] for each in parts)
-        elif all(each[0] == inside and len(each) > 1 for each in parts):
-            importer, imported = (each[1] for each in parts)
-        else:
-            continue
-        if importer != imported:
-            found[importer, imported] += 1
-    return found
+    start = f"{inside}." if inside else ""
+    pairs = (
+        (importer.removeprefix(start).split(".")[0], imported.removeprefix(start).split(".")[0])
+        for importer, imported in imports
+        if importer.startswith(start) and imported.startswith(start)
+    )
+    return Counter(each for each in pairs if each[0] != each[1])
 
 
 def mermaid(found: Arrows) -> str:

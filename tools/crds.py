@@ -13,7 +13,6 @@ Exit codes: 0 done or up to date, 1 the files differ, 2 a source is absent or no
 
 import hashlib
 import json
-import os
 import sys
 from importlib import metadata, resources
 from pathlib import Path
@@ -40,6 +39,7 @@ from tools.kinds import (
     native_scope,
     stored_documents,
 )
+from tools.toolchain.installed import upstream_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"
@@ -126,16 +126,16 @@ def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
 
 def _version(version: dict[str, Any], where: str) -> dict[str, Any]:
     """The stored version with its texts left out and what is empty too."""
-    columns = version.get("additionalPrinterColumns", [])
+    columns = [
+        {key: column[key] for key in sorted(column) if key != "description"}
+        for column in version.get("additionalPrinterColumns", [])
+    ]
     result = {
         "name": version["name"],
         "served": True,
         "storage": True,
         "subresources": version.get("subresources", {}),
-        "additionalPrinterColumns": [
-            {key: column[key] for key in sorted(column) if key != "description"}
-            for column in columns
-        ],
+        "additionalPrinterColumns": columns,
         "schema": {"openAPIV3Schema": compact(version["schema"]["openAPIV3Schema"], where)},
     }
     return {key: value for key, value in result.items() if value not in ({}, [])}
@@ -180,9 +180,8 @@ def _kinds(raw: dict[str, Any]) -> dict[str, str]:
     try:
         return {kind: every[kind] for kind in native_kinds()}
     except KeyError as error:
-        raise SourceError(
-            f"Kubernetes {KUBERNETES} to {NEWEST_KUBERNETES} has no {error}"
-        ) from error
+        message = f"Kubernetes {KUBERNETES} to {NEWEST_KUBERNETES} has no {error}"
+        raise SourceError(message) from error
 
 
 def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:
@@ -271,18 +270,13 @@ def write(files: dict[Path, bytes]) -> None:
             path.unlink()
 
 
-def upstream_path() -> Path:
-    """The folder of the real CRDs: $FORESITE_UPSTREAM, else beside the repository."""
-    return Path(os.environ.get("FORESITE_UPSTREAM") or ROOT.parent / "shared" / "upstream")
-
-
 def main(arguments: list[str]) -> int:
     """Write the files, or with ``--check`` compare them; see the module's docstring."""
     if arguments not in ([], ["--check"]):
         print("usage: python -m tools.crds [--check]", file=sys.stderr)
         return 2
     try:
-        files = generate(upstream_path())
+        files = generate(upstream_folder())
     except (SourceError, UnknownFact) as error:
         print(f"tools.crds: {error}", file=sys.stderr)
         return 2

@@ -47,10 +47,10 @@ def page() -> str:
     """The page of screens: the comment of each request."""
     parts = [_TABLE["intro"]]
     for request in REQUESTS:
-        comment = run_screen(request, "preview", "--format", "markdown")
-        parts.append(
-            f"## {request.title}\n\n{request.words}\n\n---\n\n{_nest_headings(comment)}\n---\n"
-        )
+        lines = run_screen(request, "preview", "--format", "markdown").splitlines()[1:]
+        # As part of a page its headings are two levels further down.
+        nested = "\n".join(f"##{line}" if line.startswith("#") else line for line in lines)
+        parts.append(f"## {request.title}\n\n{request.words}\n\n---\n\n{nested}\n\n---\n")
     return "\n".join(parts)
 
 
@@ -89,12 +89,6 @@ def _environment() -> dict[str, str]:
     said = {f"GIT_{role}_{key}": v for role in ("AUTHOR", "COMMITTER") for key, v in who.items()}
     # A person's own settings (signing, line ends) would make other commits.
     return {**os.environ, **said, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-
-
-def _nest_headings(comment: str) -> str:
-    """A comment as part of a page: its headings two levels further down."""
-    lines = comment.splitlines()[1:]
-    return "\n".join(f"##{line}" if line.startswith("#") else line for line in lines) + "\n"
 
 
 def _with_output(text: str, command: str, output: str) -> str:

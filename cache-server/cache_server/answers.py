@@ -10,7 +10,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from cache_server.refusals import Refusal
 
-_HEADERS = {"Content-Type": "application/octet-stream"}
+HEADERS = {"Content-Type": "application/octet-stream"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class WholeFile(web.StreamResponse):
     """A file, sent by sendfile(2)."""
 
     def __init__(self, sending: Sending) -> None:
-        super().__init__(headers=_HEADERS)
+        super().__init__(headers=HEADERS)
         self.content_length = sending.size
         self._sending = sending
 
@@ -68,7 +68,7 @@ class PartOfFile(web.FileResponse):
     """
 
     def __init__(self, sending: Sending) -> None:
-        super().__init__(f"/proc/self/fd/{sending.file.fileno()}", headers=_HEADERS)
+        super().__init__(f"/proc/self/fd/{sending.file.fileno()}", headers=HEADERS)
         self._sending = sending
 
     async def prepare(self, request: web.BaseRequest) -> AbstractStreamWriter | None:
@@ -78,11 +78,6 @@ class PartOfFile(web.FileResponse):
             if request.method == "GET" and self.status in {200, 206}:
                 self._sending.sent(self.content_length or 0)
         return writer
-
-
-def whole(data: bytes) -> web.Response:
-    """An object whose bytes are at hand."""
-    return web.Response(body=data, headers=_HEADERS)
 
 
 def refusal_response(refusal: Refusal) -> web.Response:

@@ -68,30 +68,20 @@ def _bucket(where: str, row: Any) -> Bucket:
         raise ConfigError(f"{where} must be an object")
     if unknown := sorted(set(row) - _FIELDS):
         raise ConfigError(f"{where} has a field that is not known: {unknown[0]!r}")
-    name, public = row.get("Name"), row.get("Public", False)
+    name, public, quota = row.get("Name"), row.get("Public", False), row.get("BucketQuota")
+    namespaces = [] if row.get("AllowNamespaces") is None else row["AllowNamespaces"]
     if not isinstance(name, str) or _NAME.fullmatch(name) is None:
         raise ConfigError(f"{where}.Name must be 3 to 63 lower-case letters, digits, dots, dashes")
     if not isinstance(public, bool):
         raise ConfigError(f"{where}.Public must be true or false")
-    return Bucket(name, _quota(where, row.get("BucketQuota")), public, _namespaces(where, row))
-
-
-def _quota(where: str, value: Any) -> int:
-    if not isinstance(value, str):
+    if not isinstance(quota, str):
         raise ConfigError(f"{where}.BucketQuota must be a quantity such as 100Gi")
-    try:
-        return parse_bytes(value)
-    except ValueError as error:
-        raise ConfigError(f"{where}.BucketQuota: {error}") from error
-
-
-def _namespaces(where: str, row: Mapping[str, Any]) -> frozenset[str]:
-    value = row.get("AllowNamespaces")
-    if value is None:
-        return frozenset()
-    if not isinstance(value, list):
+    if not isinstance(namespaces, list):
         raise ConfigError(f"{where}.AllowNamespaces must be a list")
-    for each in value:
+    for each in namespaces:
         if not isinstance(each, str) or _NAMESPACE.fullmatch(each) is None:
             raise ConfigError(f"{where}.AllowNamespaces: {each!r} is no name of a namespace")
-    return frozenset(value)
+    try:
+        return Bucket(name, parse_bytes(quota), public, frozenset(namespaces))
+    except ValueError as error:
+        raise ConfigError(f"{where}.BucketQuota: {error}") from error

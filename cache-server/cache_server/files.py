@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 _LOG = logging.getLogger(__name__)
@@ -27,32 +26,16 @@ def space(size: int) -> int:
     return max(_BLOCK, -(-size // _BLOCK) * _BLOCK)
 
 
-@dataclass(frozen=True, slots=True)
 class Layout:
-    """The paths in the data folder; ``run`` tells this process's files from older ones."""
+    """The paths in the data folder, for a server that starts now: ``index`` is SQLite's, ``lock``
+    is held by the server that uses the folder, ``drafts`` are uploads that are not complete.
 
-    data: Path
-    run: str
+    ``run`` tells this process's files from older ones.
+    """
 
-    @classmethod
-    def of(cls, data: Path) -> "Layout":
-        """The layout of a folder, for a server that starts now."""
-        return cls(data, f"{time.time_ns():x}")
-
-    @property
-    def index(self) -> Path:
-        """SQLite's file."""
-        return self.data / "index.sqlite"
-
-    @property
-    def lock(self) -> Path:
-        """Held by the server that uses the folder."""
-        return self.data / "lock"
-
-    @property
-    def drafts(self) -> Path:
-        """Uploads that are not complete."""
-        return self.data / "drafts"
+    def __init__(self, data: Path) -> None:
+        self.data, self.run = data, f"{time.time_ns():x}"
+        self.index, self.lock, self.drafts = data / "index.sqlite", data / "lock", data / "drafts"
 
     def folder(self, first_byte: int) -> Path:
         """The folder of all objects whose keys begin with a byte."""
@@ -75,28 +58,20 @@ class Layout:
             draft.unlink()
 
 
-class Drafts:
-    """Makes drafts, each with a name of its own."""
-
-    def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._numbers = itertools.count(1)
-
-    def new(self, key: bytes, size: int) -> "Draft":
-        """A draft of an object; nothing is on disk yet."""
-        return Draft(self._layout, key, f"{self._layout.run}-{next(self._numbers):x}", size)
+_NUMBERS = itertools.count(1)
 
 
 class Draft:
-    """An object that is being written. Blocks: its methods are for threads.
+    """An object that is being written; nothing is on disk at first. Blocks: its methods are for
+    threads.
 
     ``file`` names its file among those of its key.
     """
 
-    def __init__(self, layout: Layout, key: bytes, file: str, size: int) -> None:
-        self._path = layout.drafts / f"{key.hex()}.{file}"
-        self.place = layout.file(key, file)
-        self.file = file
+    def __init__(self, layout: Layout, key: bytes, size: int) -> None:
+        self.file = f"{layout.run}-{next(_NUMBERS):x}"
+        self._path = layout.drafts / f"{key.hex()}.{self.file}"
+        self.place = layout.file(key, self.file)
         self._size = size
         self._handle: int | None = None
         self._unsynced = 0
@@ -172,24 +147,22 @@ class Remover:
     def remove(self, paths: Iterable[Path]) -> None:
         """Remove files as soon as may be; those that read them go on."""
         for path in paths:
-            remove = functools.partial(path.unlink, missing_ok=True)
-            self._thread.submit(_try, remove, "a file cannot be removed")
+            self._thread.submit(_try, functools.partial(path.unlink, missing_ok=True))
 
     def discard(self, draft: Draft) -> None:
         """Remove a draft as soon as may be."""
-        complaint = "an upload that ended early cannot be removed"
-        self._thread.submit(_try, draft.discard, complaint)
+        self._thread.submit(_try, draft.discard)
 
     def close(self) -> None:
         """Finish what was asked for."""
         self._thread.shutdown()
 
 
-def _try(call: Callable[[], object], complaint: str) -> None:
+def _try(call: Callable[[], object]) -> None:
     try:
         call()
     except OSError as error:
-        _LOG.error("%s: %s", complaint, error)
+        _LOG.error("a file cannot be removed: %s", error)
 
 
 def sizes(folder: Path) -> Iterator[tuple[str, int]]:

@@ -175,17 +175,6 @@ def usage(connection: sqlite3.Connection) -> dict[str, Usage]:
     return {bucket: Usage(space, objects) for bucket, space, objects in rows}
 
 
-def used_bytes(connection: sqlite3.Connection, bucket: str) -> int:
-    """The bytes that a bucket takes."""
-    found = connection.execute("SELECT space FROM usage WHERE bucket = ?", (bucket,)).fetchone()
-    return 0 if found is None else int(found[0])
-
-
-def total_used_bytes(connection: sqlite3.Connection) -> int:
-    """The bytes that all buckets take."""
-    return int(connection.execute("SELECT coalesce(sum(space), 0) FROM usage").fetchone()[0])
-
-
 def spaces(connection: sqlite3.Connection) -> dict[str, int]:
     """The bytes that each bucket takes; an empty bucket is left out."""
     return dict(connection.execute("SELECT bucket, space FROM usage").fetchall())

@@ -36,11 +36,7 @@ def target(raw: str) -> Target | None:
     bucket, slash, name = _MIRROR_QUERY.sub("", raw[len(PREFIX) :]).partition("/")
     if not (bucket and slash and name):
         raise bad_request(f"an object is at {PREFIX}<bucket>/<object>")
-    return Target(bucket, key(bucket, name))
-
-
-def key(bucket: str, name: str) -> bytes:
-    """32 bytes that stand for an object: on disk no part of a name is ever a path."""
-    # A bucket's name has no slash, so no two pairs give one text.
+    # A bucket's name has no slash, so no two pairs give one text; on disk no part of a name is ever
+    # a path.
     text = f"{bucket}/{name}".encode("utf-8", "surrogateescape")
-    return hashlib.sha256(text).digest()
+    return Target(bucket, hashlib.sha256(text).digest())

@@ -3,6 +3,7 @@
 import logging
 import time
 from collections.abc import Mapping
+from functools import partial
 from http import HTTPStatus
 
 _LOG = logging.getLogger(__name__)
@@ -26,29 +27,18 @@ class StartError(Exception):
     """The reason why the server cannot start, in one line."""
 
 
-def bad_request(text: str) -> Refusal:
-    """The request is not one that this server understands."""
-    return Refusal(HTTPStatus.BAD_REQUEST, text)
-
-
-def unauthorized_refusal(text: str) -> Refusal:
-    """No token, or none that counts here (RFC 6750, section 3)."""
-    return Refusal(HTTPStatus.UNAUTHORIZED, text, {"WWW-Authenticate": "Bearer"})
-
-
-def too_large(text: str) -> Refusal:
-    """An object that can never be kept."""
-    return Refusal(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, text)
-
-
-def full(text: str) -> Refusal:
-    """No room now, and nothing that may be evicted."""
-    return Refusal(HTTPStatus.INSUFFICIENT_STORAGE, text)
-
-
-def unavailable(text: str) -> Refusal:
-    """The server cannot tell now; ask again."""
-    return Refusal(HTTPStatus.SERVICE_UNAVAILABLE, text, {"Retry-After": "1"})
+bad_request = partial(Refusal, HTTPStatus.BAD_REQUEST)
+"""The request is not one that this server understands."""
+unauthorized_refusal = partial(
+    Refusal, HTTPStatus.UNAUTHORIZED, headers={"WWW-Authenticate": "Bearer"}
+)
+"""No token, or none that counts here (RFC 6750, section 3)."""
+too_large = partial(Refusal, HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
+"""An object that can never be kept."""
+full = partial(Refusal, HTTPStatus.INSUFFICIENT_STORAGE)
+"""No room now, and nothing that may be evicted."""
+unavailable = partial(Refusal, HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-After": "1"})
+"""The server cannot tell now; ask again."""
 
 
 class RefusalLog:
@@ -71,6 +61,6 @@ class RefusalLog:
         if len(self._kinds) >= _KINDS:
             self._kinds.clear()
         self._kinds[kind] = (now + _PAUSE_SECONDS, 0)
-        where, more = f"bucket {bucket}" if bucket else "no bucket", f", and {untold} more before"
-        text = more if untold else ""
-        _LOG.info("refused: %s of %s: %d %s%s", method, where, kind[0], refusal.text, text)
+        where = f"bucket {bucket}" if bucket else "no bucket"
+        more = f", and {untold} more before" if untold else ""
+        _LOG.info("refused: %s of %s: %d %s%s", method, where, kind[0], refusal.text, more)

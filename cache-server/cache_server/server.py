@@ -13,12 +13,11 @@ import socket
 import sqlite3
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Any, cast
 
-from aiohttp import StreamReader, hdrs, web
-from aiohttp.abc import AbstractStreamWriter
+from aiohttp import hdrs, web
 from aiohttp.http_exceptions import HttpProcessingError
-from aiohttp.http_parser import RawRequestMessage
 from aiohttp.web_protocol import RequestHandler
 
 from cache_server.configuration import Configuration
@@ -96,7 +95,8 @@ class HttpServer(web.Server):
     def __init__(self, service: Service, settings: Settings, metrics: Metrics) -> None:
         logger = logging.getLogger(f"{__name__}.http")
         logger.addFilter(_tell_no_headers)
-        super().__init__(service.handle, request_factory=self._request)
+        make = partial(Request, loop=asyncio.get_running_loop())
+        super().__init__(service.handle, request_factory=make)
         self.settings = settings
         self.metrics = metrics
         self.open = 0
@@ -113,16 +113,6 @@ class HttpServer(web.Server):
     def __call__(self) -> Connection:
         """A protocol for a connection that comes in."""
         return Connection(self, self._options)
-
-    def _request(
-        self,
-        message: RawRequestMessage,
-        payload: StreamReader,
-        protocol: RequestHandler,
-        writer: AbstractStreamWriter,
-        task: "asyncio.Task[None]",
-    ) -> Request:
-        return Request(message, payload, protocol, writer, task, self._loop)
 
 
 def _tell_no_headers(record: logging.LogRecord) -> bool:
@@ -163,7 +153,7 @@ async def serve(settings: Settings) -> bool:
 async def _service(settings: Settings, store: Store, metrics: Metrics) -> AsyncIterator[Service]:
     reviewer = Reviewer(settings.api, settings.audience)
     policy = Policy(settings.audience, settings.review_seconds, settings.refused_seconds)
-    tokens = Tokens(reviewer, policy, metrics)
+    tokens = Tokens(reviewer.namespace, policy, metrics)
     uploads = Uploads(store, settings.max_object_bytes, settings.max_uploads, settings.idle_seconds)
     metrics.capacity.set(settings.capacity)
     try:
@@ -212,7 +202,8 @@ async def _listen(settings: Settings, service: Service, store: Store) -> None:
     loop = asyncio.get_running_loop()
 
     def end_server() -> None:
-        service.mark_damaged()
+        # Nothing works any more until the server starts again.
+        service.health.broken = True
         end.set()
 
     store.damage.told = lambda: loop.call_soon_threadsafe(end_server)

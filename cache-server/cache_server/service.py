@@ -49,10 +49,6 @@ class Service:
     _ending: bool = False
     _refusals: RefusalLog = field(default_factory=RefusalLog)
 
-    def mark_damaged(self) -> None:
-        """The index is broken: nothing works any more until the server starts again."""
-        self.health.broken = True
-
     def end(self) -> None:
         """Tell whoever asks to go elsewhere from now on."""
         self._ending = True
@@ -77,15 +73,12 @@ class Service:
                 method = request.method if request.method in _METHODS else "another method"
                 self._refusals.tell(method, bucket, refusal)
             response = answers.refusal_response(refusal)
-        except (StorageError, sqlite3.Error) as error:
-            _LOG.error("%s", error)
-            response = answers.refusal_response(unavailable("the disk does not do what it should"))
         except ConnectionError:
             # The client is gone; aiohttp knows what to do.
             raise
-        except OSError as error:
+        except (StorageError, sqlite3.Error, OSError) as error:
             _LOG.error("the disk does not do what it should: %s", error)
-            response = answers.refusal_response(unavailable("the disk does not work"))
+            response = answers.refusal_response(unavailable("the disk does not do what it should"))
         finally:
             # A file is sent after this, and tells when that is done.
             if not isinstance(response, answers.WholeFile | answers.PartOfFile):
@@ -104,15 +97,13 @@ class Service:
         if path not in {"/healthz", "/livez", "/metrics"}:
             raise Refusal(HTTPStatus.NOT_FOUND, "there is nothing here")
         _allow(request, _READS)
-        if path == "/livez":
-            # That this is answered is all that it says.
-            return web.Response(text="ok\n")
-        if path == "/healthz":
-            reason = self.health.failing()
-            if reason is not None:
-                raise unavailable(reason)
-            return web.Response(text="ok\n")
-        return await self._show_metrics()
+        if path == "/metrics":
+            return await self._show_metrics()
+        # That it is answered is all that /livez says.
+        reason = self.health.failing() if path == "/healthz" else None
+        if reason is not None:
+            raise unavailable(reason)
+        return web.Response(text="ok\n")
 
     async def _show_metrics(self) -> web.Response:
         usage = await self.store.usage()
@@ -171,8 +162,8 @@ class Service:
         sent = self.metrics.sent.labels(wanted.bucket)
         if isinstance(found, bytes):
             sent.inc(len(found))
-            return answers.whole(found)
-        sending = answers.Sending(found.file, found.size, sent.inc, self._leave)
+            return web.Response(body=found, headers=answers.HEADERS)
+        sending = answers.Sending(*found, sent.inc, self._leave)
         return answers.WholeFile(sending) if whole else answers.PartOfFile(sending)
 
 

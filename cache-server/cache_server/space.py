@@ -22,14 +22,6 @@ _STEP = 512
 """Objects that are evicted in one transaction; other uploads get their turn in between."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evicted:
-    """The objects that one step evicted, and whether there is more to do."""
-
-    rows: tuple[index.Row, ...]
-    more: bool
-
-
 @dataclass(slots=True)
 class Reservation:
     """The space that an upload holds until it is an object or given up."""
@@ -97,7 +89,9 @@ class Space:
         """The bytes that uploads hold."""
         return sum(self._reserved.copy().values())
 
-    def reserve(self, batch: Batch, bucket: Bucket, space: int, held: Reservation) -> Evicted:
+    def reserve(
+        self, batch: Batch, bucket: Bucket, space: int, held: Reservation
+    ) -> tuple[index.Row, ...]:
         """Hold ``space`` bytes of a bucket, and begin to evict for them.
 
         Refused where evicting every object that may be evicted would not be enough.
@@ -131,20 +125,17 @@ class Space:
         """The buckets that have objects, also those that are gone."""
         return tuple(index.usage(batch.connection))
 
-    def evict(self, batch: Batch, bucket: str) -> Evicted:
-        """One step towards a bucket within its quota, and all within the capacity."""
+    def evict(self, batch: Batch, bucket: str) -> tuple[index.Row, ...]:
+        """One step towards a bucket within its quota, and all within the capacity: the objects that
+        it evicted; none where there is room."""
+        used = index.spaces(batch.connection)
         limit = self._buckets[bucket].quota if bucket in self._buckets else 0
-        held = self._reserved.get(bucket, 0)
-        over = index.used_bytes(batch.connection, bucket) + held - limit
-        if over > 0:
-            rows = self._evict(batch, {bucket: over}, over)
-            if rows:
-                return Evicted(rows, more=True)
-        over = index.total_used_bytes(batch.connection) + self.reserved_bytes() - self._capacity
-        if over > 0:
-            rows = self._evict(batch, self._above_shares(batch), over)
-            return Evicted(rows, more=bool(rows))
-        return Evicted((), more=False)
+        over = used.get(bucket, 0) + self._reserved.get(bucket, 0) - limit
+        rows = self._evict(batch, {bucket: over}, over) if over > 0 else ()
+        over = sum(used.values()) + self.reserved_bytes() - self._capacity
+        if over > 0 and not rows:
+            rows = self._evict(batch, self._above_shares(used), over)
+        return rows
 
     def flush(self, batch: Batch) -> None:
         """Write what is known of accesses."""
@@ -156,21 +147,21 @@ class Space:
         batch.doomed.append(self._layout.file(row.key, row.file))
         return gone
 
-    def _above_shares(self, batch: Batch) -> dict[str, int]:
+    def _above_shares(self, used: Mapping[str, int]) -> dict[str, int]:
         """The bytes by which buckets with objects are above their shares; others are left out."""
         above = {
-            name: used + self._reserved.get(name, 0) - self._shares.get(name, 0)
-            for name, used in index.spaces(batch.connection).items()
+            name: space + self._reserved.get(name, 0) - self._shares.get(name, 0)
+            for name, space in used.items()
         }
         return {name: over for name, over in above.items() if over > 0}
 
     def _least(self, batch: Batch, bucket: str, space: int) -> int:
         """The bytes that stay if a bucket holds ``space`` more and all that may go is evicted:
         what uploads hold, and objects of each bucket up to its share."""
-        most = index.total_used_bytes(batch.connection) + self.reserved_bytes() + space
+        used, held = index.spaces(batch.connection), self._reserved.copy()
+        most = sum(used.values()) + sum(held.values()) + space
         if most <= self._capacity:
             return most
-        used, held = index.spaces(batch.connection), self._reserved.copy()
         held[bucket] = held.get(bucket, 0) + space
         return sum(
             max(own := held.get(name, 0), min(own + used.get(name, 0), self._shares.get(name, 0)))
@@ -213,5 +204,5 @@ def _until(rows: Iterable[tuple[int, index.Row]], space: int) -> Iterator[tuple[
         yield accessed, row
 
 
-Step = Callable[[Batch], Evicted]
+Step = Callable[[Batch], tuple[index.Row, ...]]
 """A work that evicts."""

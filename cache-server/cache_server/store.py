@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from cache_server import index
 from cache_server.buckets import Bucket, Buckets
-from cache_server.files import Draft, Drafts, Layout, Remover, sizes, space
+from cache_server.files import Draft, Layout, Remover, sizes, space
 from cache_server.index import Damage
 from cache_server.metrics import Metrics
 from cache_server.refusals import Refusal, StartError, too_large
@@ -32,12 +32,8 @@ _AHEAD = 8 << 20
 """So much of a larger one is read ahead, so that sending it seldom waits for the disk."""
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """An object's open file, which stays whole whatever happens to the object; its bytes."""
-
-    file: FileIO
-    size: int
+Opened = tuple[FileIO, int]
+"""An object's open file, which stays whole whatever happens to the object; its bytes."""
 
 
 @dataclass(slots=True)
@@ -56,9 +52,8 @@ class Store:
     def __init__(self, data: Path, capacity: int, metrics: Metrics) -> None:
         self.capacity = capacity
         self._metrics = metrics
-        self._layout = Layout.of(data)
+        self._layout = Layout(data)
         self._lock = _open_folder(self._layout, capacity)
-        self._drafts = Drafts(self._layout)
         self._remover = Remover()
         self._local = threading.local()
         with contextlib.closing(index.connect(self._layout.index)) as connection:
@@ -67,19 +62,15 @@ class Store:
         self.damage = Damage(self._layout.index)
         self._writer = Writer(self._layout.index, self._remover.remove, self.damage)
         # Two pools: who syncs to the disk for long must not keep those waiting who read.
-        self._readers = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader")
+        self.readers = ThreadPoolExecutor(_THREADS, thread_name_prefix="reader")
+        """Also for whatever else may block for a moment."""
         self._writers = ThreadPoolExecutor(_THREADS, thread_name_prefix="upload")
         self._finishing: set[asyncio.Task[bool]] = set()
-
-    @property
-    def readers(self) -> ThreadPoolExecutor:
-        """Threads for whatever else may block for a moment."""
-        return self._readers
 
     async def close(self) -> None:
         """Finish what is under way, and write what is known of accesses."""
         await asyncio.gather(*self._finishing, return_exceptions=True)
-        self._readers.shutdown()
+        self.readers.shutdown()
         self._writers.shutdown()
         self._writer.submit(self._space.flush)
         self._writer.close()
@@ -90,7 +81,7 @@ class Store:
 
     async def find(self, key: bytes, whole: bool) -> bytes | Opened | None:
         """The object of a key; with ``whole`` a small one as bytes, else always as a file."""
-        return await self._in(self._readers, functools.partial(self._find, key, whole))
+        return await self._in(self.readers, functools.partial(self._find, key, whole))
 
     def _find(self, key: bytes, whole: bool) -> bytes | Opened | None:
         for _ in range(3):
@@ -121,11 +112,11 @@ class Store:
             with file:
                 return file.read()
         os.posix_fadvise(file.fileno(), 0, min(row.size, _AHEAD), os.POSIX_FADV_WILLNEED)
-        return Opened(file, row.size)
+        return file, row.size
 
     async def usage(self) -> dict[str, index.Usage]:
         """The usage of each bucket."""
-        return await self._in(self._readers, lambda: index.usage(self._connection()))
+        return await self._in(self.readers, lambda: index.usage(self._connection()))
 
     def reserved_bytes(self) -> int:
         """The bytes that uploads hold."""
@@ -140,14 +131,12 @@ class Store:
             raise too_large(f"the object is larger than the quota of bucket {bucket.name}")
         if space(size) > self.capacity:
             raise too_large("the object is larger than what this server may take")
-        draft, held = self._drafts.new(key, size), Reservation(bucket.name, bucket.since)
+        draft, held = Draft(self._layout, key, size), Reservation(bucket.name, bucket.since)
         row = index.Row(key, bucket.name, draft.file, size, space(size))
         upload = Upload(draft, row, held)
+        reserve = functools.partial(self._space.reserve, bucket=bucket, space=row.space, held=held)
         try:
-            await self._evict(
-                functools.partial(self._space.reserve, bucket=bucket, space=row.space, held=held),
-                bucket.name,
-            )
+            await self._evict(reserve, bucket.name)
             yield upload
         finally:
             if not upload.finishing:
@@ -205,7 +194,7 @@ class Store:
     async def clean(self) -> None:
         """Remove what a crash left: files without a row, rows without a file of their size."""
         for first_byte in range(256):
-            await self._in(self._readers, functools.partial(self._clean, first_byte))
+            await self._in(self.readers, functools.partial(self._clean, first_byte))
 
     def _clean(self, first_byte: int) -> None:
         folder = self._layout.folder(first_byte)
@@ -222,10 +211,8 @@ class Store:
     async def _evict(self, first: Step, bucket: str) -> None:
         """Run a step and what must follow it until there is room."""
         evicted = await self._writer.run(first)
-        while True:
-            self._metrics.count_evicted(evicted.rows)
-            if not evicted.more:
-                return
+        while evicted:
+            self._metrics.count_evicted(evicted)
             evicted = await self._writer.run(functools.partial(self._space.evict, bucket=bucket))
 
     def _connection(self) -> sqlite3.Connection:

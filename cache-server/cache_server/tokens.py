@@ -6,8 +6,8 @@ import random
 import secrets
 import time
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 from cache_server.claims import never_good, seconds_left
 from cache_server.metrics import Metrics
@@ -24,11 +24,8 @@ _SPREAD = 0.1
 """Judgements end up to this share early, so that those that began together are not all due."""
 
 
-class Judge(Protocol):
-    """The judge that says whose a token is."""
-
-    async def namespace(self, token: str) -> str | None:
-        """The namespace of a token, None where it does not count; Unavailable if unknown."""
+Judge = Callable[[str], Awaitable[str | None]]
+"""Says the namespace of a token, None where it does not count; Unavailable if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +108,7 @@ class Tokens:
 
     async def _ask(self, key: bytes, token: str) -> str | None:
         try:
-            namespace = await self._judge.namespace(token)
+            namespace = await self._judge(token)
         except Unavailable:
             self._metrics.reviews.labels("error").inc()
             raise

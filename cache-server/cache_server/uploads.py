@@ -36,16 +36,18 @@ class Uploads:
     async def take(self, request: web.BaseRequest, bucket: Bucket, target: Target) -> int:
         """Keep the object that a PUT brings; its size."""
         size = self._size(request)
-        async with (
-            self._turn(),
-            self._disk(),
-            self._store.upload(bucket, target.key, size) as upload,
-        ):
-            await _go_on(request)
-            try:
-                await self._store.keep(upload, await self._receive(request, upload, size))
-            except _BROKEN as error:
-                raise bad_request("the body ended early") from error
+        try:
+            async with self._turn(), self._store.upload(bucket, target.key, size) as upload:
+                await _go_on(request)
+                try:
+                    await self._store.keep(upload, await self._receive(request, upload, size))
+                except _BROKEN as error:
+                    raise bad_request("the body ended early") from error
+        except OSError as error:
+            # A disk that is full before the cache is, as others fill it too, is no fault of ours.
+            if error.errno in _NO_ROOM:
+                raise full("the disk is full") from error
+            raise
         return size
 
     def _size(self, request: web.BaseRequest) -> int:
@@ -74,16 +76,6 @@ class Uploads:
             yield
         finally:
             self._turns.release()
-
-    @contextlib.asynccontextmanager
-    async def _disk(self) -> AsyncIterator[None]:
-        """A disk that is full before the cache is, as others fill it too, is no fault of ours."""
-        try:
-            yield
-        except OSError as error:
-            if error.errno in _NO_ROOM:
-                raise full("the disk is full") from error
-            raise
 
     async def _receive(self, request: web.BaseRequest, upload: Upload, size: int) -> list[bytes]:
         """Write the body but for its last piece, which is returned."""

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -37,10 +38,7 @@ Work = Callable[[Batch], _T]
 """Something to do in a transaction. It raises before it changes anything, or not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    work: Callable[[Batch], Any]
-    future: Future[Any]
+_Job = tuple[Callable[[Batch], Any], Future[Any]]
 
 
 class Writer:
@@ -57,7 +55,7 @@ class Writer:
     def submit(self, work: Work[_T]) -> Future[_T]:
         """Run a work as soon as may be; its result comes when it is committed."""
         future: Future[_T] = Future()
-        self._jobs.put(_Job(work, future))
+        self._jobs.put((work, future))
         return future
 
     async def run(self, work: Work[_T]) -> _T:
@@ -84,7 +82,7 @@ class Writer:
         item = first
         while item is not None:
             # From here on nobody can cancel it.
-            if item.future.set_running_or_notify_cancel():
+            if item[1].set_running_or_notify_cancel():
                 jobs.append(item)
             if len(jobs) == _LARGEST_BATCH:
                 return jobs, True
@@ -98,34 +96,31 @@ class Writer:
         batch = Batch(connection)
         try:
             connection.execute("BEGIN IMMEDIATE")
-            answers = [_perform(job, batch) for job in jobs]
+            answers = [_perform(*job, batch) for job in jobs]
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             self._damage.note(error)
-            _roll_back(connection)
+            # After some errors SQLite has rolled back by itself, and there is nothing to take back.
+            if connection.in_transaction:
+                with contextlib.suppress(sqlite3.Error):
+                    connection.execute("ROLLBACK")
             for undo in reversed(batch.undo):
                 undo()
-            for job in jobs:
-                job.future.set_exception(StorageError(f"the index cannot be written: {error}"))
+            for _, future in jobs:
+                future.set_exception(StorageError(f"the index cannot be written: {error}"))
             return
         self._remove(batch.doomed)
         for answer in answers:
             answer()
 
 
-def _perform(job: _Job, batch: Batch) -> Callable[[], None]:
-    """Do a job; what it returned or raised is told once the transaction is committed."""
+def _perform(
+    work: Callable[[Batch], Any], future: Future[Any], batch: Batch
+) -> Callable[[], object]:
+    """Do a work; what it returned or raised is told once the transaction is committed."""
     try:
-        result = job.work(batch)
+        return partial(future.set_result, work(batch))
     except sqlite3.Error:
         raise
     except Exception as error:  # noqa: BLE001 - it belongs to who asked, not to this thread
-        return lambda error=error: job.future.set_exception(error)  # type: ignore[misc]
-    return lambda: job.future.set_result(result)
-
-
-def _roll_back(connection: sqlite3.Connection) -> None:
-    # SQLite has rolled back by itself after some errors, and then there is nothing to take back.
-    if connection.in_transaction:
-        with contextlib.suppress(sqlite3.Error):
-            connection.execute("ROLLBACK")
+        return partial(future.set_exception, error)

@@ -120,7 +120,7 @@ class Server:
 
     def __init__(self, connection: sqlite3.Connection, quotas: dict[str, int]) -> None:
         self.batch = Batch(connection)
-        self.space = Space(Layout.of(Path("none")), CAPACITY, Accesses(0))
+        self.space = Space(Layout(Path("none")), CAPACITY, Accesses(0))
         self.model = Model(quotas)
         self.uploads: list[tuple[index.Row, Reservation]] = []
         self.configure(quotas)
@@ -183,7 +183,7 @@ class Server:
             self.do("end an upload")
 
     def finish(self, bucket: str) -> None:
-        while self.space.evict(self.batch, bucket).more:
+        while self.space.evict(self.batch, bucket):
             pass
 
 

@@ -122,7 +122,7 @@ class FakeJudge:
 def test_only_so_many_tokens_wait() -> None:
     async def flood() -> list[Any]:
         judge = FakeJudge()
-        judged = Tokens(judge, Policy("cache", 300, 10), Metrics())
+        judged = Tokens(judge.namespace, Policy("cache", 300, 10), Metrics())
         waiting = [
             asyncio.create_task(judged.namespace(fake_token("team-a", salt=str(number))))
             for number in range(tokens.WAITING)
@@ -145,7 +145,7 @@ def test_refusals_push_no_good_token_out(monkeypatch: pytest.MonkeyPatch) -> Non
     async def flood() -> tuple[int, int]:
         judge = FakeJudge()
         judge.gate.set()
-        judged = Tokens(judge, Policy("cache", 300, 300), Metrics())
+        judged = Tokens(judge.namespace, Policy("cache", 300, 300), Metrics())
         good = fake_token("team-a")
         assert await judged.namespace(good) == "team-a"
         for number in range(10):

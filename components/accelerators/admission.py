@@ -41,17 +41,13 @@ def policies(site: Site) -> list[Manifest]:
     return [*mutating(site), *_models(site), *_by_model(site), *_templates(site), *claims]
 
 
-def mutating_name(site: Site) -> str:
-    """The name of the mutating policy, one for each API: Pulumi takes the same policy in another
-    API for another object, and would delete the new one with the old one's name."""
-    return f"accelerators-{mutating_api(site).partition('/')[2]}.{OWN_DOMAIN}"
-
-
 def mutating(site: Site) -> list[Manifest]:
     """The policy that completes pods, and its binding."""
     if not completed_models(site):
         return []
-    name = mutating_name(site)
+    # One for each API: Pulumi takes the same policy in another API for another object, and would
+    # delete the new one with the old one's name.
+    name = f"accelerators-{mutating_api(site).partition('/')[2]}.{OWN_DOMAIN}"
     spec: Json = {
         "failurePolicy": "Fail",
         "reinvocationPolicy": "IfNeeded",
@@ -106,12 +102,8 @@ def _claims(site: Site) -> list[Manifest]:
 
 
 def _checks(name: str, **values: str) -> list[Json]:
-    """The checks of one name (admission.toml), each with the reason that a person reads."""
-    rows = TOLD.rows(name, **_WORDS, **values)
-    return [
-        {"expression": row["holds"], "messageExpression": row["else"], "reason": "Forbidden"}
-        for row in rows
-    ]
+    """The checks of one name (admission.toml)."""
+    return [{**row, "reason": "Forbidden"} for row in TOLD.rows(name, **_WORDS, **values)]
 
 
 def _direct(site: Site, *, made: bool) -> list[Json]:

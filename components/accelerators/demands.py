@@ -5,11 +5,12 @@ what a site has are written into the policies, so that no other object has to be
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served_pools
 from components.making.manifest import Json
+from components.making.rdma import network_resources
 from components.making.told import Told
 from schemas.facts.feature_gates import completed_models, pod_runtime, uses_dra
 from schemas.facts.sharing import devices_of_pod
@@ -23,25 +24,23 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """Prefix of the implicit resource of a device class without a name of its own (KEP-5004)."""
 
 
-def literal(value: Mapping[str, str | int] | Iterable[str] | str) -> str:
+def literal(value: Mapping[str, str | int] | list[str] | str) -> str:
     """A map, a list or a text as CEL has it."""
-    if isinstance(value, str | Mapping):
-        return json.dumps(value)
-    return json.dumps(list(value))
+    return json.dumps(value)
 
 
 def variables(site: Site, spec: str) -> list[Json]:
     """The site's resources, and those of them that a pod requests; ``spec``: the place of the pod's
     spec."""
-    values = {
-        "models": list(resources(site)),
-        "most": most(site),
-        "plugin": plugins(site),
-        "others": other_resources(site),
-        "prefix": prefix(site),
-    }
-    texts = {name: literal(each) for name, each in values.items()}
-    return _variables("variables", spec=spec, **texts)
+    return _variables(
+        "variables",
+        spec=spec,
+        models=literal(list(resources(site))),
+        most=literal(most(site)),
+        plugin=literal(plugins(site)),
+        others=literal(other_resources(site)),
+        prefix=literal(prefix(site)),
+    )
 
 
 def _variables(name: str, **values: str) -> list[Json]:
@@ -99,9 +98,7 @@ def nodes(site: Site) -> dict[str, str]:
 
 def other_resources(site: Site) -> list[str]:
     """Resources below the site's prefix that are no models': network devices', plugins' own."""
-    network = site.file.network_devices.prefix
-    devices = (each.name for pool in site.file.pools for each in pool.network_devices.sriov)
-    names = {f"{network}/{each}" for each in devices} | _plugin_resources(site)
+    names = {*network_resources(site)} | _plugin_resources(site)
     mine = resources(site)
     return sorted(each for each in names if each.startswith(prefix(site)) and each not in mine)
 

@@ -52,13 +52,8 @@ def _resource(site: Site, each: Served) -> Json:
 
 
 def _pci_match(pci: Pci) -> Json:
-    found: Json = {
-        "class": {"op": "In", "value": list(pci.classes)},
-        "vendor": {"op": "In", "value": [pci.vendor]},
-    }
-    if pci.devices:
-        found["device"] = {"op": "In", "value": list(pci.devices)}
-    return found
+    wanted = {"class": pci.classes, "vendor": [pci.vendor], "device": pci.devices}
+    return {name: {"op": "In", "value": [*each]} for name, each in wanted.items() if each}
 
 
 def _expected_devices(site: Site, each: Served) -> Manifest:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from components.making.manifest import metadata_of
 from schemas.facts.site import Site
-from schemas.model.accelerators import AcceleratorModel, Program
+from schemas.model.accelerators import AcceleratorModel
 from schemas.model.site_file import Pool
 
 COMPONENT = "accelerators"
@@ -30,8 +30,3 @@ def served_pools(site: Site) -> list[Served]:
         if model and accelerators:
             found.append(Served(pool, model, site.accelerators[model], accelerators.count))
     return found
-
-
-def image(site: Site, record: AcceleratorModel, program: Program, part: str) -> str:
-    """A program's image: the record's own, or the release's of this vendor and part."""
-    return program.image or site.images[f"{record.vendor}-{part}"]

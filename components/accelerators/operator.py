@@ -10,6 +10,7 @@ from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.accelerators import GpuOperator
 
 _POLICY, _DRIVER, _UPGRADE = documents(__file__)
+_OFF = {"enabled": False}
 
 
 def operator(site: Site) -> list[Manifest]:
@@ -38,22 +39,21 @@ def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:
     configured = {"name": CONFIG, "default": DEFAULT}
     shares = configured if operator_config(site, chosen.namespace, pools) else None
     exports = any(each.record.exporter for each in pools)
+    classes = sorted({each.record.runtime_class for each in pools if each.record.runtime_class})
+    # It divides the cards of the nodes that have the label, and leaves the others undivided.
+    divides = {**_part(site, "mig-manager"), "config": {"default": "all-disabled"}}
     values = {
-        "runtime_class": _runtime_class(pools),
+        # The models' own, or the operator's default.
+        "runtime_class": classes[0] if classes else "nvidia",
         "at_once": MAX_UNAVAILABLE,
         "driver": _drivers(chosen, pools),
         "toolkit": _part(site, "container-toolkit"),
         # With a DRA driver the same devices would be handed out twice.
-        "plugin": {**_part(site, "device-plugin"), "config": shares}
-        if plugs
-        else {"enabled": False},
+        "plugin": {**_part(site, "device-plugin"), "config": shares} if plugs else _OFF,
         "mig": "mixed" if slices else "none",
-        # It divides the cards of the nodes that have the label, and leaves the others undivided.
-        "mig_manager": _part(site, "mig-manager") | {"config": {"default": "all-disabled"}}
-        if slices
-        else {"enabled": False},
+        "mig_manager": divides if slices else _OFF,
         "discovery": _part(site, "device-plugin"),
-        "exporter": _part(site, "exporter") if exports else {"enabled": False},
+        "exporter": _part(site, "exporter") if exports else _OFF,
         "validator": site.images.get("nvidia-gpu-operator"),
     }
     named = metadata(site, "cluster-policy")
@@ -66,16 +66,10 @@ def _part(site: Site, name: str) -> Json:
     return {"enabled": True, "image": site.images.get(f"nvidia-{name}")}
 
 
-def _runtime_class(pools: list[Served]) -> str:
-    """The RuntimeClass that the operator makes: the models' own, or its default."""
-    names = sorted({each.record.runtime_class for each in pools if each.record.runtime_class})
-    return names[0] if names else "nvidia"
-
-
 def _drivers(chosen: GpuOperator, pools: list[Served]) -> Json:
     """The installation and the upgrade of drivers."""
     if not chosen.drivers:
-        return {"enabled": False}
+        return _OFF
     patience = max(each.pool.rollout.drain_timeout_seconds for each in pools)
     values = {"number": chosen.max_parallel_upgrades, "patience": patience}
     policy = fill(_UPGRADE, values) if chosen.max_parallel_upgrades else {"autoUpgrade": False}

@@ -1,14 +1,7 @@
 """Device plugins and exporters: a DaemonSet of each for each pool, whoever makes the devices."""
 
-from components.accelerators.names import (
-    COMPONENT,
-    NAMESPACE,
-    Served,
-    image,
-    metadata,
-    served_pools,
-)
-from components.accelerators.sharing import CONFIG, FILE, FOLDER, config_hash, pool_config
+from components.accelerators.names import COMPONENT, NAMESPACE, Served, metadata, served_pools
+from components.accelerators.sharing import CONFIG, FILE, FOLDER, plugin_config, pool_config
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
 from components.making.manifest import (
@@ -16,6 +9,7 @@ from components.making.manifest import (
     Json,
     Manifest,
     filled,
+    hash_name,
     prune,
     site_object,
 )
@@ -34,6 +28,8 @@ POD_RESOURCES = "/var/lib/kubelet/pod-resources"
 _NOT_RESET = [{"matchExpressions": [{"key": RESET_LABEL, "operator": "DoesNotExist"}]}]
 _REQUIRED = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": _NOT_RESET}}
 PLUGIN, EXPORTER = "device-plugin", "exporter"
+Seen = tuple[Json, Json]
+"""A volume, and where it is mounted."""
 
 
 def daemons(site: Site) -> list[Manifest]:
@@ -68,16 +64,15 @@ def runtime_classes(site: Site) -> list[Manifest]:
 def _plugin(site: Site, each: Served) -> Manifest:
     """The device plugin of a pool."""
     program = each.record.plugin
-    mounts: list[Json] = [{"name": "plugins", "mountPath": PLUGINS}]
-    volumes = [host_path("plugins", PLUGINS, "Directory")]
+    seen: list[Seen] = [(host_path("plugins", PLUGINS, "Directory"), {"mountPath": PLUGINS})]
     container, read = _container(site, each, program, PLUGIN), {}
-    if pool_config(site, each):
+    if chosen := plugin_config(each):
         file = {"name": "CONFIG_FILE", "value": f"{FOLDER}/{FILE}"}
         container["env"] = [*(container["env"] or []), file]
-        mounts.append({"name": "config", "mountPath": FOLDER, "readOnly": True})
-        volumes.append({"name": "config", "configMap": {"name": f"{CONFIG}-{each.pool.name}"}})
-        read = {CONFIGURATION_ANNOTATION: config_hash(each)}
-    return _on_pool(site, each, program, container, (mounts, volumes), read)
+        config = {"name": "config", "configMap": {"name": f"{CONFIG}-{each.pool.name}"}}
+        seen.append((config, {"mountPath": FOLDER, "readOnly": True}))
+        read = {CONFIGURATION_ANNOTATION: hash_name(CONFIG, chosen)}
+    return _on_pool(site, each, program, container, seen, read)
 
 
 def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
@@ -90,10 +85,10 @@ def _exporter(site: Site, each: Served, program: Exporter) -> Manifest:
     }
     node = {"name": "NODE_NAME", "valueFrom": {"fieldRef": {"fieldPath": "spec.nodeName"}}}
     container["env"] = [*(container["env"] or []), node]
-    mounts = [{"name": "pod-resources", "mountPath": POD_RESOURCES, "readOnly": True}]
-    volumes = [host_path("pod-resources", POD_RESOURCES, "Directory")]
+    folder = host_path("pod-resources", POD_RESOURCES, "Directory")
+    seen: list[Seen] = [(folder, {"mountPath": POD_RESOURCES, "readOnly": True})]
     scraped = {"prometheus.io/scrape": "true", "prometheus.io/port": str(program.port)}
-    return _on_pool(site, each, program, container, (mounts, volumes), scraped)
+    return _on_pool(site, each, program, container, seen, scraped)
 
 
 def _container(site: Site, each: Served, program: Program, part: str) -> Json:
@@ -106,7 +101,8 @@ def _container(site: Site, each: Served, program: Program, part: str) -> Json:
     (found,) = filled(
         __file__,
         part=part,
-        image=image(site, each.record, program, part),
+        # The record's own, or the release's of this vendor and part.
+        image=program.image or site.images[f"{each.record.vendor}-{part}"],
         args=list(program.args) or None,
         env=[{"name": name, "value": value} for name, value in program.env.items()] or None,
         security={"privileged": True} if program.privileged else limited,
@@ -119,31 +115,30 @@ def _on_pool(
     each: Served,
     program: Program,
     container: Json,
-    seen: tuple[list[Json], list[Json]],
-    annotations: dict[str, str] | None = None,
+    seen: list[Seen],
+    annotations: dict[str, str],
 ) -> Manifest:
     """A DaemonSet of one container, which sees what ``seen`` mounts and the record's own paths."""
-    mounts, volumes = seen
-    paths = {f"host-{index}": path for index, path in enumerate(program.host_paths)}
-    mounts = [*mounts, *({"name": name, "mountPath": path} for name, path in paths.items())]
-    volumes = [*volumes, *(host_path(name, path) for name, path in paths.items())]
+    for index, path in enumerate(program.host_paths):
+        seen.append((host_path(f"host-{index}", path), {"mountPath": path}))
     if each.record.device_mounts:
         # An unprivileged container gets its devices in no other way: its variable is ignored.
-        mounts.append({"name": "devices", "mountPath": f"{each.record.device_mounts}/all"})
-        volumes.append(host_path("devices", NO_DEVICE, "CharDevice"))
+        where = {"mountPath": f"{each.record.device_mounts}/all"}
+        seen.append((host_path("devices", NO_DEVICE, "CharDevice"), where))
+    mounts = [{"name": volume["name"], **mount} for volume, mount in seen]
     daemon = Daemon(
         name=str(container["name"]),
         namespace=NAMESPACE,
         component=COMPONENT,
         containers=[prune({**container, "volumeMounts": mounts})],
-        volumes=volumes,
+        volumes=[volume for volume, _ in seen],
         pod={
             "runtimeClassName": each.record.runtime_class,
             "securityContext": {},
             # It has the devices open: DaemonSets take their pods from nodes that do not fit.
             "affinity": {"nodeAffinity": _REQUIRED} if reset_first(site, each.pool) else None,
         },
-        annotations=annotations or {},
+        annotations=annotations,
         vital=True,
     )
     return on_pool(site, each.pool, daemon)

@@ -7,7 +7,7 @@ ignored), cmd/config-manager (a node's label names a key of one ConfigMap); NVID
 
 from components.accelerators.names import NAMESPACE, Served, metadata
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest, config_map, hash_name
+from components.making.manifest import Json, Manifest, config_map
 from schemas.facts.sharing import plugin_key
 from schemas.facts.site import Site
 
@@ -36,11 +36,6 @@ def pool_config(site: Site, each: Served) -> list[Manifest]:
         return []
     named = metadata(site, f"{CONFIG}-{each.pool.name}", NAMESPACE)
     return [config_map(f"{CONFIG}/{each.pool.name}", named, {FILE: dump(config)})]
-
-
-def config_hash(each: Served) -> str:
-    """A word that changes with a pool's configuration, for the pods that read it at their start."""
-    return hash_name(CONFIG, plugin_config(each) or {})
 
 
 def operator_config(site: Site, namespace: str, pools: list[Served]) -> list[Manifest]:

@@ -66,17 +66,16 @@ def _operators(site: Site) -> list[Scrape]:
     settings = site.file.accelerators
     if settings is None or settings.gpu_operator is None:
         return []
-    space = settings.gpu_operator.namespace
-    labels = {"app": "nvidia-dcgm-exporter"}
-    found = Scrape("gpu-operator", DCGM, DCGM, space, labels, "metrics", DCGM_PORT)
-    return [found._replace(place=3)]
+    space, labels = settings.gpu_operator.namespace, {"app": "nvidia-dcgm-exporter"}
+    return [Scrape("gpu-operator", DCGM, DCGM, space, labels, "metrics", DCGM_PORT, place=3)]
 
 
 def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     """The alerts on single devices; ``dcgm``: NVIDIA's exporter runs."""
     told = TOLD.at(site)
     found = [told.alert("AcceleratorsMissing")] if site.models() else []
-    if site.file.remediation and any(_nvidia(site, model) for model in site.models()):
+    vendors = {site.accelerators[model].vendor for model in site.models()}
+    if site.file.remediation and "nvidia" in vendors:
         found.append(told.alert("ImagesChooseDevices", reason=CHOICE_REASON))
     if any(Fault.ACCELERATOR_ERROR in site.faults(pool) for pool in site.file.pools):
         found.append(told.alert("AcceleratorXid", **told.table("counted")))
@@ -88,10 +87,6 @@ def rules(site: Site, *, dcgm: bool) -> list[Alert]:
     if dcgm:
         found.append(told.alert("AcceleratorMemoryWornOut"))
     return found
-
-
-def _nvidia(site: Site, model: str) -> bool:
-    return site.accelerators[model].vendor == "nvidia"
 
 
 def boards(site: Site, exporters: Collection[str | None]) -> Iterator[Board]:

@@ -8,8 +8,3 @@ WHY = f"{OWN_DOMAIN}/why"
 """Annotation of a policy: what it keeps from happening."""
 OWN_SUFFIX = f".site.{OWN_DOMAIN}"
 """Ends the names of policies that a site brings itself, so that none takes the name of ours."""
-
-
-def own_name(rule: str) -> str:
-    """The name of the policy of a rule of the site's own."""
-    return f"{rule}{OWN_SUFFIX}"

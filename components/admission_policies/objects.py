@@ -6,9 +6,9 @@ they become objects of a site. The site's own stand in its file as CEL.
 
 from pathlib import Path
 
-from components.admission_policies.names import WHAT, WHY, own_name
+from components.admission_policies.names import OWN_SUFFIX, WHAT, WHY
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
+from components.making.manifest import Json, Manifest, Target, annotate, filled, metadata_of
 from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
@@ -28,9 +28,8 @@ holds there only where it says so."""
 def objects(site: Site) -> list[Manifest]:
     """The policies of both clusters, each with its binding."""
     ours = [each for rule in cluster_rules(facts(site)) for each in _ours(site, rule)]
-    return annotate(
-        [*ours, *(each for rule in site.file.policies.cel for each in _own(site, rule))]
-    )
+    own = [each for rule in site.file.policies.cel for each in _own(site, rule)]
+    return annotate([*ours, *own])
 
 
 def facts(site: Site) -> Facts:
@@ -60,15 +59,17 @@ def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:
 
 def _own(site: Site, rule: CelRule) -> list[Manifest]:
     mandatory = rule.severity is Severity.MANDATORY
+    but = {"operator": "NotIn", "values": list(KUBERNETES_OWN)}
+    chosen = {"operator": "In", "values": list(rule.namespaces)} if rule.namespaces else but
     spec, bound = filled(
         Path(__file__).with_name("own.yaml"),
         rules=[_match_rule(each) for each in rule.kinds],
         expression=rule.expression,
         message=f"{rule.what} ({rule.why})",
         actions=["Deny"] if mandatory else ["Warn", "Audit"],
-        namespaces=_namespaces(rule),
+        namespaces={"key": "kubernetes.io/metadata.name", **chosen},
     )
-    metadata = _metadata(site, own_name(rule.name), rule.what, rule.why)
+    metadata = _metadata(site, f"{rule.name}{OWN_SUFFIX}", rule.what, rule.why)
     return in_force(f"own/{rule.name}", metadata, spec, bound)
 
 
@@ -83,16 +84,5 @@ def _match_rule(kind: str) -> Json:
     }
 
 
-def _namespaces(rule: CelRule) -> Json:
-    key = {"key": "kubernetes.io/metadata.name"}
-    if rule.namespaces:
-        return {**key, "operator": "In", "values": list(rule.namespaces)}
-    return {**key, "operator": "NotIn", "values": list(KUBERNETES_OWN)}
-
-
 def _metadata(site: Site, name: str, what: str, why: str) -> Json:
-    return {
-        "name": name,
-        "labels": labels(site.name, COMPONENT),
-        "annotations": {WHAT: what, WHY: why},
-    }
+    return {**metadata_of(COMPONENT, site, name), "annotations": {WHAT: what, WHY: why}}

@@ -63,6 +63,14 @@ def needs(site: Site, pool: Pool, namespace: str | None = None) -> Needs:
     )
 
 
+def network_resources(site: Site) -> list[str]:
+    """The resources of network devices of all pools: ``rdma/<name>``, then ``<prefix>/<name>``."""
+    devices, prefix = (p.network_devices for p in site.file.pools), site.file.network_devices.prefix
+    pairs = [(each.rdma, each.sriov) for each in devices]
+    shared = [f"{RDMA_PREFIX}/{name}" for rdma, _ in pairs for r in rdma for name in r.resources()]
+    return list(dict.fromkeys(shared + [f"{prefix}/{s.name}" for _, sriov in pairs for s in sriov]))
+
+
 def network_name(sriov: Sriov, namespace: str) -> str:
     """The name of the network that pods of a namespace join with a function of a resource.
 

@@ -1,6 +1,6 @@
 """Names of the monitoring's objects, and their common parts."""
 
-from components.making.manifest import Json, Manifest, Target, config_map, labels, prune
+from components.making.manifest import Json, Manifest, config_map, metadata_of, prune, site_object
 from schemas.facts.site import Site
 from schemas.model.monitoring import Monitoring
 
@@ -23,30 +23,17 @@ Prometheus operator mounts what Alertmanager.spec.secrets names (prometheus-oper
 pkg/alertmanager/statefulset.go, secretsDir), so that it is the same with and without it."""
 
 
-def metadata(site: Site, monitoring: Monitoring, name: str, /, **more: str) -> Json:
-    """The metadata of an object in the namespace of the monitoring."""
-    return {
-        "name": name,
-        "namespace": monitoring.namespace,
-        "labels": {**labels(site.name, COMPONENT), **more},
-    }
-
-
 def operator_object(
     site: Site, monitoring: Monitoring, kind: tuple[str, str], name: str, spec: Json
 ) -> Manifest:
     """An object of the Prometheus operator; ``kind`` is its API's version and its kind. It has the
     labels by which the site's Prometheus and Alertmanager choose such objects."""
     version, word = kind
-    body = {
-        "apiVersion": f"monitoring.coreos.com/{version}",
-        "kind": word,
-        "metadata": metadata(site, monitoring, name, **monitoring.labels),
-        "spec": prune(spec),
-    }
-    return Manifest(f"{word}/{name}", body, target=Target.SITE)
+    named = metadata_of(COMPONENT, site, name, monitoring.namespace, **monitoring.labels)
+    api = f"monitoring.coreos.com/{version}"
+    return site_object(f"{word}/{name}", api, named, spec=prune(spec))
 
 
 def files(site: Site, monitoring: Monitoring, name: str, data: dict[str, str]) -> Manifest:
     """A ConfigMap with files."""
-    return config_map(name, metadata(site, monitoring, name), data)
+    return config_map(name, metadata_of(COMPONENT, site, name, monitoring.namespace), data)

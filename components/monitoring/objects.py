@@ -39,18 +39,14 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
 
 def rules(site: Site, monitoring: Monitoring, found: Sequence[Json]) -> list[Manifest]:
     """The rules: an object of the operator for each group, or one file for each."""
+    groups = {group["name"]: {"groups": [group]} for group in found}
     if monitoring.prometheus_operator:
+        kind = ("v1", "PrometheusRule")
         return [
-            names.operator_object(
-                site,
-                monitoring,
-                ("v1", "PrometheusRule"),
-                f"{names.PREFIX}-{group['name']}",
-                {"groups": [group]},
-            )
-            for group in found
+            names.operator_object(site, monitoring, kind, f"{names.PREFIX}-{name}", spec)
+            for name, spec in groups.items()
         ]
-    data = {f"{group['name']}.yaml": dump({"groups": [group]}) for group in found}
+    data = {f"{name}.yaml": dump(spec) for name, spec in groups.items()}
     return [names.files(site, monitoring, names.RULES, data)] if data else []
 
 

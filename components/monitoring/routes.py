@@ -106,9 +106,10 @@ def _plain(said: Any) -> Any:
     """A part of an AlertmanagerConfig as Alertmanager reads it: matchers as text, Secrets as files,
     lists of key and value as maps."""
     if isinstance(said, list):
-        if said and all(
-            isinstance(each, dict) and each.keys() == {"key", "value"} for each in said
-        ):
+        pairs = [
+            each for each in said if isinstance(each, dict) and each.keys() == {"key", "value"}
+        ]
+        if said and pairs == said:
             return {each["key"]: each["value"] for each in said}
         return [_plain(each) for each in said]
     if not isinstance(said, dict):
@@ -117,11 +118,10 @@ def _plain(said: Any) -> Any:
         return f'{said["name"]}{said["matchType"]}"{said["value"]}"'
     if said.keys() == {"name", "key"}:
         return f"{SECRETS_FOLDER}/{said['name']}/{said['key']}"
-    return {WORDS.get(key) or _snake(key): _plain(each) for key, each in said.items()}
-
-
-def _snake(key: str) -> str:
-    return re.sub("[A-Z]", lambda found: f"_{found[0].lower()}", key)
+    return {
+        WORDS.get(key) or re.sub("(?=[A-Z])", "_", key).lower(): _plain(each)
+        for key, each in said.items()
+    }
 
 
 def _filled(template: Json, /, **values: Any) -> Json:

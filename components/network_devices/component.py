@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.making.rdma import RDMA_PREFIX
+from components.making.rdma import network_resources
 from components.network_devices.objects import objects
 from components.shell import SiteArgs, SiteComponent
 from schemas.facts.site import Site
@@ -36,10 +36,4 @@ class NetworkDevices(SiteComponent[NetworkDevicesArgs]):
     @staticmethod
     def values(site: Site) -> dict[str, object]:
         """The values of the outputs."""
-        prefix = site.file.network_devices.prefix
-        devices = [pool.network_devices for pool in site.file.pools]
-        shared = [
-            f"{RDMA_PREFIX}/{name}" for d in devices for r in d.rdma for name in r.resources()
-        ]
-        divided = [f"{prefix}/{each.name}" for d in devices for each in d.sriov]
-        return {"resources": list(dict.fromkeys(shared + divided))}
+        return {"resources": network_resources(site)}

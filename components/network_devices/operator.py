@@ -27,12 +27,15 @@ _SETTINGS, _PACE, _POLICY, _NETWORK = documents(__file__)
 
 def operator(site: Site) -> list[Manifest]:
     """The objects in the operator's namespace; none where no pool divides interfaces."""
+    at_once = site.file.network_devices.max_unavailable
     pools = [pool for pool in site.file.pools if pool.network_devices.sriov]
     if not pools:
         return []
     found = [_settings(site)]
     for pool in pools:
-        found.append(_pace(site, pool))
+        pace = {"pool": {POOL_LABEL: pool.name}, "at_once": at_once}
+        logical = f"SriovNetworkPoolConfig/{pool.name}"
+        found.append(_object(site, logical, pool.name, fill(_PACE, pace)))
         found += [_policy(site, pool, each) for each in pool.network_devices.sriov]
     # A resource of several pools is one network: the rules see to it that they agree.
     resources = {each.name: each for pool in pools for each in pool.network_devices.sriov}
@@ -48,12 +51,6 @@ def _settings(site: Site) -> Manifest:
     spec = {"hosts": {SRIOV_LABEL: SriovBy.OPERATOR.value}, "webhooks": webhooks}
     found = _object(site, "SriovOperatorConfig/default", "default", fill(_SETTINGS, spec))
     return found._replace(keep=True)
-
-
-def _pace(site: Site, pool: Pool) -> Manifest:
-    at_once = site.file.network_devices.max_unavailable
-    spec = fill(_PACE, {"pool": {POOL_LABEL: pool.name}, "at_once": at_once})
-    return _object(site, f"SriovNetworkPoolConfig/{pool.name}", pool.name, spec)
 
 
 def _policy(site: Site, pool: Pool, sriov: Sriov) -> Manifest:

@@ -4,7 +4,7 @@ Both read their configuration when they start and never again (a SIGHUP of the R
 its servers with what it read), so a hash of it on the pods renews them when it changes.
 """
 
-from typing import Any
+from collections.abc import Iterable
 
 from components.making.daemons import Daemon, on_pool
 from components.making.dump import dump_json
@@ -37,8 +37,8 @@ _RDMA, _SRIOV = documents(__file__)
 
 def rdma_plugin(site: Site, pool: Pool) -> list[Manifest]:
     """The RDMA shared device plugin on a pool."""
-    resources = [found for each in pool.network_devices.rdma for found in _shared_devices(each)]
-    config = {"periodicUpdateInterval": LOOKS_AGAIN_SECONDS, "configList": resources}
+    resources = (found for each in pool.network_devices.rdma for found in _shared_devices(each))
+    config = {"periodicUpdateInterval": LOOKS_AGAIN_SECONDS, "configList": _by_name(resources)}
     return _plugin(site, pool, _RDMA, config)
 
 
@@ -57,8 +57,8 @@ def _shared_devices(rdma: Rdma) -> list[Json]:
 def sriov_plugin(site: Site, pool: Pool) -> list[Manifest]:
     """The SR-IOV device plugin on a pool whose OS image makes the functions."""
     prefix = site.file.network_devices.prefix
-    resources = [_function_resource(each, prefix) for each in pool.network_devices.sriov]
-    return _plugin(site, pool, _SRIOV, {"resourceList": resources})
+    resources = (_function_resource(each, prefix) for each in pool.network_devices.sriov)
+    return _plugin(site, pool, _SRIOV, {"resourceList": _by_name(resources)})
 
 
 def _function_resource(sriov: Sriov, prefix: str) -> Json:
@@ -81,15 +81,12 @@ def _function_resource(sriov: Sriov, prefix: str) -> Json:
     }
 
 
-def _sort_resources(value: Any) -> Any:
-    if not isinstance(value, list):
-        return value
-    return sorted(value, key=lambda resource: str(resource["resourceName"]))
+def _by_name(resources: Iterable[Json]) -> list[Json]:
+    """In the order of their names: nothing restarts where lines of a site file swap places."""
+    return sorted(resources, key=lambda each: str(each["resourceName"]))
 
 
 def _plugin(site: Site, pool: Pool, plugin: Json, config: Json) -> list[Manifest]:
-    # In the order of their names, so that nothing restarts where lines of a site file swap places.
-    config = {key: _sort_resources(value) for key, value in config.items()}
     part = plugin["container"]["name"]
     name = f"{part}-{pool.name}"
     metadata = metadata_of(COMPONENT, site, name, NAMESPACE, **{POOL_LABEL: pool.name})

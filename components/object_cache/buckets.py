@@ -13,7 +13,7 @@ from components.making.manifest import Manifest, config_map
 from components.object_cache.names import BUCKETS, SERVER, of_program
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import MIB
-from schemas.model.object_cache import Bucket, Cache, share
+from schemas.model.object_cache import Cache, share
 
 
 def bucket_config(site: Site, cache: Cache) -> Manifest:
@@ -27,21 +27,18 @@ def bucket_text(site: Site, cache: Cache) -> str:
     servers = site.cache_servers()
     if not servers:
         raise ValueError(f"{site.name}: no host keeps objects, so no bucket has a place")
-    lines = [_line(each, servers) for each in sorted(cache.buckets, key=lambda each: each.name)]
-    return '{"Bucket": [\n' + ",\n".join(lines) + "\n]}\n"
+    rows = [
+        {
+            "Name": each.name,
+            "Public": each.public,
+            "BucketQuota": quota_of_server(each.quota, servers),
+            "AllowNamespaces": sorted(each.namespaces),
+        }
+        for each in sorted(cache.buckets, key=lambda each: each.name)
+    ]
+    return '{"Bucket": [\n' + ",\n".join(map(json.dumps, rows)) + "\n]}\n"
 
 
 def quota_of_server(quota: str, servers: int) -> str:
     """One server's share of a bucket's quota, as the server reads it, among so many servers."""
     return f"{share(quota, servers) // MIB}Mi"
-
-
-def _line(bucket: Bucket, servers: int) -> str:
-    return json.dumps(
-        {
-            "Name": bucket.name,
-            "Public": bucket.public,
-            "BucketQuota": quota_of_server(bucket.quota, servers),
-            "AllowNamespaces": sorted(bucket.namespaces),
-        }
-    )

@@ -21,6 +21,7 @@ def objects(site: Site) -> list[Manifest]:
     cache = site.file.cache
     if cache is None:
         return []
+    by_dns = cache.discovery is CacheDiscovery.DNS
     return annotate(
         [
             # Servers have a folder of their host, and its network.
@@ -30,19 +31,12 @@ def objects(site: Site) -> list[Manifest]:
             *servers(site, cache),
             budget(site, cache, SERVER, site.cache_pools()),
             bootstrap_config(site, cache),
-            _discovery(site, cache),
+            (servers_by_name if by_dns else endpoint_config)(site, cache),
             *envoys(site, cache),
             budget(site, cache, ENVOY, site.file.pools),
             service(site, cache),
         ]
     )
-
-
-def _discovery(site: Site, cache: Cache) -> Manifest:
-    """How Envoy finds the servers."""
-    if cache.discovery is CacheDiscovery.DNS:
-        return servers_by_name(site, cache)
-    return endpoint_config(site, cache)
 
 
 EVICTED_SHARE = 10

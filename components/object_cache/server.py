@@ -44,24 +44,7 @@ def _daemon(cache: Cache, text: str) -> Daemon:
     annotations = scrape_annotations(server.port, server.metrics_path)
     if text:
         annotations[CONFIGURATION_ANNOTATION] = hashlib.sha256(text.encode()).hexdigest()
-    container, pod = _pod(cache)
-    return Daemon(
-        name=names.SERVER,
-        namespace=cache.namespace,
-        component=names.COMPONENT,
-        containers=[prune(container)],
-        volumes=pod.pop("volumes"),
-        pod=pod,
-        annotations=annotations,
-        min_ready_seconds=SETTLE_SECONDS,
-        vital=True,
-    )
-
-
-def _pod(cache: Cache) -> list[Json]:
-    """The container, and what its pod has besides."""
-    server = cache.server
-    return filled(
+    container, pod = filled(
         __file__,
         name=names.SERVER,
         image=server.image,
@@ -76,6 +59,17 @@ def _pod(cache: Cache) -> list[Json]:
         folder=server.config_path.rpartition("/")[0],
         buckets=names.BUCKETS,
         pod_security=pod_security(server.user),
+    )
+    return Daemon(
+        name=names.SERVER,
+        namespace=cache.namespace,
+        component=names.COMPONENT,
+        containers=[prune(container)],
+        volumes=pod.pop("volumes"),
+        pod=pod,
+        annotations=annotations,
+        min_ready_seconds=SETTLE_SECONDS,
+        vital=True,
     )
 
 

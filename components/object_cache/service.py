@@ -76,9 +76,8 @@ def endpoint_config(site: Site, cache: Cache) -> Manifest:
     """The ConfigMap with the endpoints. Its name never changes: the kubelet exchanges what its
     folder in the pods links to, which is the one change of a file that Envoy sees."""
     data = {FILE: endpoint_text(site, cache)}
-    return config_map(
-        names.ENDPOINTS, names.of_program(site, cache, names.ENDPOINTS, names.ENVOY), data
-    )
+    metadata = names.of_program(site, cache, names.ENDPOINTS, names.ENVOY)
+    return config_map(names.ENDPOINTS, metadata, data)
 
 
 def endpoint_text(site: Site, cache: Cache) -> str:
@@ -86,12 +85,9 @@ def endpoint_text(site: Site, cache: Cache) -> str:
     hosts = site.cache_hosts()
     _distinct(site, hosts)
     zones = sorted({host.zone for host in hosts})
-    groups = [_zone(site, cache, zone, hosts) for zone in zones]
-    return (
-        f'{{"resources": [{{"@type": "{_TYPE}", "cluster_name": "{names.CLUSTER}", "endpoints": [\n'
-        + ",\n".join(groups)
-        + "\n]}]}\n"
-    )
+    groups = ",\n".join(_zone(site, cache, zone, hosts) for zone in zones)
+    head = f'"@type": "{_TYPE}", "cluster_name": "{names.CLUSTER}"'
+    return f'{{"resources": [{{{head}, "endpoints": [\n{groups}\n]}}]}}\n'
 
 
 def _distinct(site: Site, hosts: Sequence[Host]) -> None:

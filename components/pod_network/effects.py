@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from functools import partial
 
 from components.effects import (
     ABSENT,
@@ -150,10 +150,7 @@ def _form(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects
         yield unknown(site, change, field.path)
         return
     found = list(_over(site, change, field.path, *sides))
-    if not found:
-        why = TOLD.say("form")
-        found = [effect(change, field, Impact.NONE, why, MERGED)]
-    yield from found
+    yield from found or [effect(change, field, Impact.NONE, TOLD.say("form"), MERGED)]
 
 
 def _over(site: SiteChange, change: ObjectChange, at: Path, old: Objects, new: Objects) -> Effects:
@@ -169,20 +166,17 @@ def _every(inner: SiteChange, one: ObjectChange) -> Effects:
 
 
 def _pairs(old: Objects, new: Objects) -> Changes:
-    return {
-        name: ObjectChange(COMPONENT, old.get(name), each, tuple(_differences(old.get(name), each)))
-        for name, each in new.items()
-    }
-
-
-def _differences(old: Manifest | None, new: Manifest) -> Iterator[FieldChange]:
-    """The fields that differ, lists as wholes; labels and annotations of the object itself aside,
-    as those of direct objects have ours too."""
-    if old is not None:
-        yield from _fields(_bare(old.body), _bare(new.body), ())
+    """The changes of all new objects, with the fields that differ, lists as wholes."""
+    found = {}
+    for name, each in new.items():
+        before = old.get(name)
+        fields = _fields(_bare(before.body), _bare(each.body), ()) if before else ()
+        found[name] = ObjectChange(COMPONENT, before, each, tuple(fields))
+    return found
 
 
 def _bare(body: Json) -> Json:
+    """An object without its labels and annotations: those of direct objects have ours too."""
     own = {k: v for k, v in body["metadata"].items() if k not in ("labels", "annotations")}
     return {**body, "metadata": own}
 
@@ -192,27 +186,19 @@ def _fields(old: Json, new: Json, at: Path) -> Iterator[FieldChange]:
         mine, theirs = old.get(key, ABSENT), new.get(key, ABSENT)
         if isinstance(mine, dict) and isinstance(theirs, dict):
             yield from _fields(mine, theirs, (*at, key))
-        elif _canonical_text(mine) != _canonical_text(theirs):
+        # As texts 1, 1.0 and true differ, and maps in another order do not.
+        elif len({json.dumps(e, sort_keys=True, default=repr) for e in (mine, theirs)}) > 1:
             yield FieldChange((*at, key), mine, theirs)
 
 
-def _canonical_text(value: Any) -> str:
-    """A value as text: 1, 1.0 and true differ, and maps in another order do not."""
-    return json.dumps(value, sort_keys=True, default=repr)
-
-
-def _direct(rule: Rule) -> Rule:
-    """A rule of Kubernetes' kinds for objects that are registered directly."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        comes = change.before is None and change.one.target is Target.SITE
-        there = resource_set_objects(site.before) if comes else {}
-        if change.name in there and site.side.fleet.context is not None:
-            yield from _adoption(site, change, there)
-        else:
-            yield from (_add_traffic_note(each) for each in rule.judge(site, change, field))
-
-    return rule._replace(judge=judge)
+def _direct(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """``judge`` of Kubernetes' kinds for objects that are registered directly."""
+    comes = change.before is None and change.one.target is Target.SITE
+    there = resource_set_objects(site.before) if comes else {}
+    if change.name in there and site.side.fleet.context is not None:
+        yield from _adoption(site, change, there)
+    else:
+        yield from map(_add_traffic_note, judge(site, change, field))
 
 
 def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Effects:
@@ -220,21 +206,25 @@ def _adoption(site: SiteChange, change: ObjectChange, there: Objects) -> Effects
     new = {name: each for name, each in site.side.objects.items() if each.target is Target.SITE}
     inner = _site_inside(site, there, new, _pairs(there, new))
     found = list(_every(inner, inner.changes[change.name]))
-    why = "Cluster API applied it before: it is taken over, with labels and annotations added"
-    if found:
-        why = TOLD.say("taken_over")
+    why = TOLD.say("taken_over" if found else "same")
     yield effect(change, None, Impact.NONE, why, CONFLICT)
     yield from _as_effects_of(change, (), found)
 
 
-def _on_management(rule: Rule, judge: Judge) -> Rule:
-    """A rule for ConfigMaps of the management cluster; ``rule`` is for those of the site's own."""
+def _config_map(
+    ours: Judge, others: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """``ours`` for a ConfigMap of the management cluster, ``others`` for the site's own."""
+    managed = change.one.target is Target.MANAGEMENT and site.before is not None
+    yield from (ours if managed else others)(site, change, field)
 
-    def judge_target(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        ours = change.one.target is Target.MANAGEMENT and site.before is not None
-        yield from (judge if ours else rule.judge)(site, change, field)
 
-    return rule._replace(judge=judge_target)
+def _in_place(rule: Rule) -> Rule:
+    """A rule of Kubernetes' kinds for the pod network's objects."""
+    judge: Judge = partial(_direct, rule.judge)
+    if rule.kind == "ConfigMap" and rule.path in _OWN:
+        judge = partial(_config_map, _OWN[rule.path], judge)
+    return rule._replace(judge=judge)
 
 
 def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -253,13 +243,5 @@ def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -
 
 (RESOURCE_SET,) = read_table(globals()).kinds
 _OWN: dict[Path, Judge] = {("data",): manifests, (): config_comes_or_goes}
-RULES: list[Rule] = [
-    *rules(RESOURCE_SET),
-    *(
-        _on_management(_direct(rule), _OWN[rule.path])
-        if rule.kind == "ConfigMap" and rule.path in _OWN
-        else _direct(rule)
-        for rule in KUBERNETES
-    ),
-]
+RULES: list[Rule] = [*rules(RESOURCE_SET), *map(_in_place, KUBERNETES)]
 """First the pod network's own kind, then Kubernetes' own as its objects are applied."""

@@ -6,11 +6,10 @@ Source: Kubernetes 1.34, pkg/apis/admissionregistration and apiserver pkg/admiss
 
 import json
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from components.making.admission import in_force
 from components.making.manifest import Json, Manifest, filled
-from components.making.told import Told
 from components.schedulers.names import metadata
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
@@ -25,38 +24,20 @@ VARIABLES = {
 """Variables of every policy here: the pod, its gang annotations, and its scheduler."""
 
 
-class Check(NamedTuple):
-    """A condition, and the message for a person where it does not hold: a sentence, or an
-    expression that makes one."""
-
-    expression: str
-    message: str
-    computed: bool = False
-
-
-def checks(told: Told, name: str, /, **values: object) -> list[Check]:
-    """The checks of one name in the data of a module."""
-    return [Check(**each) for each in told.rows(name, **values)]
-
-
 def policy(
-    site: Site, name: str, variables: Mapping[str, str], checks: list[Check]
+    site: Site, name: str, variables: Mapping[str, str], checks: list[Json]
 ) -> list[Manifest]:
-    """A policy with its binding, on what is created in namespaces of teams."""
+    """A policy with its binding, on what is created in namespaces of teams; ``checks`` are rows of
+    a module's data."""
     full = f"{name}.{OWN_DOMAIN}"
     every = {**VARIABLES, **variables}
     spec, binding = filled(
         __file__,
         team=TEAM_LABEL,
         variables=[{"name": key, "expression": text} for key, text in every.items()],
-        checks=[_validation(check) for check in checks],
+        checks=checks,
     )
     return in_force(full, metadata(site, full), spec, binding)
-
-
-def _validation(check: Check) -> Json:
-    key = "messageExpression" if check.computed else "message"
-    return {"expression": check.expression, key: check.message}
 
 
 def literal(value: Any) -> str:

@@ -1,10 +1,12 @@
 """The KubeSchedulerConfiguration of a scheduler: its profile, its plugins, and their arguments."""
 
+from collections.abc import Iterator
+
 from components.making.gang import NAME, key
-from components.making.manifest import Json, filled
+from components.making.manifest import Json, filled, prune
 from components.schedulers.names import HEALTH_PORT, on_pools, pools_of
 from schemas.facts.site import Site
-from schemas.model.scheduling import Backend, Gang, KubeScheduler
+from schemas.model.scheduling import Backend, KubeScheduler
 
 REQUESTS_PER_SECOND = 200
 """Four times Kubernetes' own: the gang plugin writes each pod's position besides binding it, and a
@@ -13,51 +15,44 @@ gang of hundreds of pods is bound at once."""
 
 def configuration(site: Site, backend: Backend, scheduler: KubeScheduler) -> Json:
     """The configuration of a backend's scheduler, with one profile."""
-    names = plugin_names(scheduler)
-    plugins = [plugin_config(scheduler, backend, name) for name in names]
+    plugins = [prune(each) for each in _plugins(backend, scheduler)]
+    added = on_pools(site, backend)["nodeAffinity"]
+    # Two schedulers that count one node's devices would each give them away.
+    on_its_pools = {"name": "NodeAffinity", "args": {"addedAffinity": added}}
     (found,) = filled(
         __file__,
         name=backend.name,
         namespace=site.scheduling.namespace,
         qps=REQUESTS_PER_SECOND,
         burst=2 * REQUESTS_PER_SECOND,
-        plugins=[{"name": name} for name in names],
-        config=[*_resources(site, backend), _on_its_pools(site, backend), *plugins],
+        plugins=[{"name": each["name"]} for each in plugins],
+        config=[*_resources(site, backend), on_its_pools, *plugins],
     )
     return found
 
 
-def plugin_names(scheduler: KubeScheduler) -> list[str]:
-    """The plugins besides the default ones: first who may go, then who goes together."""
-    found = {"kube-throttler": scheduler.throttler, "gang": scheduler.gang}
-    return [name for name, settings in found.items() if settings is not None]
-
-
-def plugin_config(scheduler: KubeScheduler, backend: Backend, name: str) -> Json:
-    """The configuration of a plugin."""
-    if name == "gang" and scheduler.gang is not None:
-        return {"name": name, "args": gang_arguments(backend, scheduler.gang)}
-    return {"name": name, "args": throttler_arguments(backend, scheduler)}
-
-
-def gang_arguments(backend: Backend, gang: Gang) -> Json:
-    """Arguments of the gang plugin; it only knows pods of the scheduler that it is told."""
-    return {
-        "gangAnnotationPrefix": gang.annotation_prefix,
-        "schedulerName": backend.name,
-        "gangScheduleTimeoutSecondLimit": gang.timeout_limit_seconds,
-        "gangScheduleDefaultTimeoutSecond": gang.timeout_seconds,
-        "gangScheduleTimeoutJitterSecond": gang.jitter_seconds,
-        "healthCheckAddr": f":{HEALTH_PORT}",
-    }
-
-
-def throttler_arguments(backend: Backend, scheduler: KubeScheduler) -> Json:
-    """Arguments of kube-throttler; with gangs it counts a whole one before it lets any pod go."""
-    found: Json = {"name": scheduler.throttler, "targetSchedulerName": backend.name}
-    if scheduler.gang is not None:
-        found["groupNameAnnotation"] = key(scheduler.gang, NAME)
-    return found
+def _plugins(backend: Backend, scheduler: KubeScheduler) -> Iterator[Json]:
+    """The plugins besides the default ones, with their arguments: first who may go, then who goes
+    together. With gangs kube-throttler counts a whole one before it lets any pod go; the gang
+    plugin only knows pods of the scheduler that it is told."""
+    gang = scheduler.gang
+    if scheduler.throttler is not None:
+        arguments: Json = {
+            "name": scheduler.throttler,
+            "targetSchedulerName": backend.name,
+            "groupNameAnnotation": key(gang, NAME) if gang else None,
+        }
+        yield {"name": "kube-throttler", "args": arguments}
+    if gang is not None:
+        arguments = {
+            "gangAnnotationPrefix": gang.annotation_prefix,
+            "schedulerName": backend.name,
+            "gangScheduleTimeoutSecondLimit": gang.timeout_limit_seconds,
+            "gangScheduleDefaultTimeoutSecond": gang.timeout_seconds,
+            "gangScheduleTimeoutJitterSecond": gang.jitter_seconds,
+            "healthCheckAddr": f":{HEALTH_PORT}",
+        }
+        yield {"name": "gang", "args": arguments}
 
 
 def _resources(site: Site, backend: Backend) -> list[Json]:
@@ -66,12 +61,5 @@ def _resources(site: Site, backend: Backend) -> list[Json]:
     models = {site.model(pool) for pool in pools_of(site, backend)}
     mine = {site.resource(model) for model in models if model}
     ignored = sorted(mine & set(site.nominal_resources()))
-    if not ignored:
-        return []
-    return [{"name": "NodeResourcesFit", "args": {"ignoredResources": ignored}}]
-
-
-def _on_its_pools(site: Site, backend: Backend) -> Json:
-    """Two schedulers that count one node's devices would each give them away."""
-    added = on_pools(site, backend)["nodeAffinity"]
-    return {"name": "NodeAffinity", "args": {"addedAffinity": added}}
+    fit = {"name": "NodeResourcesFit", "args": {"ignoredResources": ignored}}
+    return [fit] if ignored else []

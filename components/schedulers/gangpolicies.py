@@ -7,15 +7,17 @@ Source: pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go.
 import re
 
 from components.making.gang import NAME, POSITION, SIZE, TIMEOUT, key
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 from components.making.told import Told
-from components.schedulers.admission import Check, checks, literal, policy
+from components.schedulers.admission import literal, policy
 from components.schedulers.names import run_here
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, Gang
 
 WRITTEN = (NAME, SIZE, TIMEOUT)
 """The parts that users write."""
+PARTS = {"name": NAME, "size": SIZE, "timeout": TIMEOUT, "position": POSITION}
+"""All of them, as the texts of the checks call them."""
 TOLD = Told(__file__)
 
 
@@ -26,30 +28,22 @@ def gang_policies(site: Site) -> list[Manifest]:
         return []
     found = policy(site, "gangs", {"strange": _strange(gangs)}, _between(gangs))
     for backend, gang in gangs:
-        found += policy(site, f"gang-{backend.name}", _own(backend, gang), _of_one(gang))
+        parts = {name: key(gang, part) for name, part in PARTS.items()}
+        said = TOLD.say("said", scheduler=backend.name, keys=literal([*parts.values()]))
+        seconds = {"limit": gang.timeout_limit_seconds, "seconds": gang.timeout_seconds}
+        checks = TOLD.rows("of_one", **parts, **seconds)
+        found += policy(site, f"gang-{backend.name}", {"said": said}, checks)
     return found
 
 
-def _own(backend: Backend, gang: Gang) -> dict[str, str]:
-    keys = literal([key(gang, part) for part in (*WRITTEN, POSITION)])
-    return {"said": TOLD.say("said", scheduler=backend.name, keys=keys)}
-
-
-def _of_one(gang: Gang) -> list[Check]:
-    named = {"name": NAME, "size": SIZE, "timeout": TIMEOUT, "position": POSITION}
-    parts = {name: key(gang, part) for name, part in named.items()}
-    seconds = {"limit": gang.timeout_limit_seconds, "seconds": gang.timeout_seconds}
-    return checks(TOLD, "of_one", **parts, **seconds)
-
-
-def _between(gangs: list[tuple[Backend, Gang]]) -> list[Check]:
+def _between(gangs: list[tuple[Backend, Gang]]) -> list[Json]:
     found = []
     for prefix, serving in _by_prefix(gangs).items():
         keys = literal([f"{prefix}-{part}" for part in WRITTEN])
         values = {"schedulers": literal(serving), "serving": " or ".join(serving)}
-        found += checks(TOLD, "of_others", prefix=prefix, keys=keys, **values)
+        found += TOLD.rows("of_others", prefix=prefix, keys=keys, **values)
     right = " or ".join(f"{prefix}-{{{','.join(WRITTEN)}}}" for prefix in _by_prefix(gangs))
-    return [*found, *checks(TOLD, "misspelled", right=right)]
+    return [*found, *TOLD.rows("misspelled", right=right)]
 
 
 def _by_prefix(gangs: list[tuple[Backend, Gang]]) -> dict[str, list[str]]:
@@ -61,8 +55,7 @@ def _by_prefix(gangs: list[tuple[Backend, Gang]]) -> dict[str, list[str]]:
 
 
 def _strange(gangs: list[tuple[Backend, Gang]]) -> str:
-    parts = (*WRITTEN, POSITION)
-    known = [f"{prefix}-{part}" for prefix in _by_prefix(gangs) for part in parts]
+    known = [f"{prefix}-{part}" for prefix in _by_prefix(gangs) for part in PARTS.values()]
     looks = " || ".join(f"k.matches('{pattern}')" for pattern in _lookalikes(gangs))
     return TOLD.say("strange", known=literal(known), looks=looks)
 

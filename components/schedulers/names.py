@@ -24,11 +24,7 @@ metadata = partial(metadata_of, COMPONENT)
 
 def run_here(site: Site) -> list[tuple[Backend, KubeScheduler]]:
     """The backends whose scheduler Foresite runs, with its settings."""
-    return [
-        (each, each.scheduler)
-        for each in backends(site)
-        if each.kind is BackendKind.KUBE_SCHEDULER and each.scheduler is not None
-    ]
+    return [(each, each.scheduler) for each in kube_schedulers(site) if each.scheduler is not None]
 
 
 def kinds(site: Site) -> set[BackendKind]:

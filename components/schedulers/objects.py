@@ -13,8 +13,7 @@ from schemas.facts.site import Site
 
 def objects(site: Site) -> list[Manifest]:
     """Every object of the site's schedulers, on its own cluster."""
-    found = [*schedulers(site), *gang_policies(site), *scheduler_policies(site)]
-    return annotate(found)
+    return annotate([*schedulers(site), *gang_policies(site), *scheduler_policies(site)])
 
 
 def schedulers(site: Site) -> list[Manifest]:

@@ -1,8 +1,8 @@
 """The policy that sends each pod to the scheduler of its pool."""
 
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 from components.making.told import Told
-from components.schedulers.admission import Check, checks, literal, policy
+from components.schedulers.admission import literal, policy
 from components.schedulers.names import backends, pools_of
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -29,7 +29,7 @@ def served_models(site: Site) -> dict[str, str]:
     return dict(sorted((site.resource(model), name) for model, name in found.items()))
 
 
-def _checks(site: Site, owning: list[Backend]) -> list[Check]:
+def _checks(site: Site, owning: list[Backend]) -> list[Json]:
     names, free = [each.name for each in owning], _free(site)
     values = {
         "label": POOL_LABEL,
@@ -40,10 +40,10 @@ def _checks(site: Site, owning: list[Backend]) -> list[Check]:
         "pools": " or ".join(free),
     }
     return [
-        *checks(TOLD, "chosen", **values),
-        *checks(TOLD, "by_default" if free else "never_by_default", **values),
+        *TOLD.rows("chosen", **values),
+        *TOLD.rows("by_default" if free else "never_by_default", **values),
         *(check for each in owning for check in _on_own_pools(site, each)),
-        *checks(TOLD, "on_no_node"),
+        *TOLD.rows("on_no_node"),
     ]
 
 
@@ -58,8 +58,8 @@ def _free(site: Site) -> list[str]:
     ]
 
 
-def _on_own_pools(site: Site, backend: Backend) -> list[Check]:
+def _on_own_pools(site: Site, backend: Backend) -> list[Json]:
     name = "bound_to_own_pools" if backend.kind is BackendKind.VOLCANO else "on_own_pools"
     pools = [pool.name for pool in pools_of(site, backend)]
     values = {"own": literal(pools), "pools": " or ".join(pools), "label": POOL_LABEL}
-    return checks(TOLD, name, name=backend.name, **values)
+    return TOLD.rows(name, name=backend.name, **values)

@@ -52,20 +52,16 @@ def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Man
 
 
 def _flags(site: Site) -> list[str]:
-    gates = feature_gates(site)
-    flags = [f"--config={names.CONFIG_DIRECTORY}/{names.CONFIG_FILE}", "--v=2"]
-    return [*flags, f"--feature-gates={gate_list(gates)}"] if gates else flags
-
-
-def feature_gates(site: Site) -> dict[str, bool]:
-    """Feature gates without which a scheduler finds none of the site's devices.
+    """With the feature gate without which a scheduler finds none of the site's devices by DRA.
 
     Said whatever the site's version of Kubernetes, as the image may be built of an older one, in
     which DRAExtendedResource is off by default (Kubernetes 1.34, pkg/features/kube_features.go).
     """
     settings = site.file.accelerators
     by_dra = settings is not None and settings.model_by is ModelBy.DRA
-    return {"DRAExtendedResource": True} if by_dra and site.models() else {}
+    gate = [f"--feature-gates={gate_list({'DRAExtendedResource': True})}"]
+    flags = [f"--config={names.CONFIG_DIRECTORY}/{names.CONFIG_FILE}", "--v=2"]
+    return [*flags, *(gate if by_dra and site.models() else ())]
 
 
 def _ports(scheduler: KubeScheduler) -> list[Json]:

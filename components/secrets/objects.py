@@ -27,6 +27,7 @@ def objects(site: Site) -> list[Manifest]:
 def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manifest:
     target = Target.MANAGEMENT if reference.management else Target.SITE
     ours = labels(site.name, COMPONENT)
+    place = secrets.place(site.name, reference.namespace, reference.name)
     (body,) = filled(
         __file__,
         name=reference.name,
@@ -35,7 +36,10 @@ def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manif
         secret_labels={**ours, **(BMC_LABELS if reference.management else {})},
         refresh=duration(secrets.refresh_minutes),
         store=_store(secrets, reference),
-        data=[_key(site, secrets, reference, each) for each in reference.keys],
+        data=[
+            {"secretKey": key, "remoteRef": {"key": place, "property": key}}
+            for key in reference.keys
+        ],
     )
     # On the management cluster all are in the site's namespace.
     where = "" if reference.management else f"{reference.namespace}/"
@@ -48,11 +52,6 @@ def _store(secrets: Secrets, reference: SecretReference) -> Json:
     if store is None:
         raise LookupError("a rule asks for the store of each cluster that needs one")
     return {"name": store.name, "kind": store.kind.value}
-
-
-def _key(site: Site, secrets: Secrets, reference: SecretReference, key: str) -> Json:
-    place = secrets.place(site.name, reference.namespace, reference.name)
-    return {"secretKey": key, "remoteRef": {"key": place, "property": key}}
 
 
 def duration(minutes: int) -> str:

@@ -32,19 +32,17 @@ _BELONGS = {TEAM_LABEL, RDMA_LABEL}
 def belonging(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Labels by which limits and policies select a team's namespaces."""
     mine = field is not None and len(field.path) == 3 and field.path[2] in _BELONGS
-    yield from (TABLE.judges["belongs"] if mine else resources.namespace_labels)(
-        site, change, field
-    )
+    judge = TABLE.judges["belongs"] if mine else resources.namespace_labels
+    yield from judge(site, change, field)
 
 
 def default_priority(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The PriorityClass of pods that name none; the API server knows one at a time."""
+    same_kind = (each for each in site.changes.values() if each.group_kind == change.group_kind)
     others = [
         each.one.title
-        for each in site.changes.values()
-        if each.group_kind == change.group_kind
-        and each.one.name != change.one.name
-        and former(each).body.get("globalDefault") is True
+        for each in same_kind
+        if each.one.name != change.one.name and former(each).body.get("globalDefault") is True
     ]
     why = TOLD.say("default") + (TOLD.say("two", others=", ".join(others)) if others else "")
     yield effect(change, field, Impact.NONE, why, resources.PRIORITY)
@@ -61,9 +59,8 @@ def ordering(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     its = site_of(site.side)
     pools = [pool for model in models_held_by(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
-    found = effect(
-        change, field, Impact.DRAIN, TOLD.say("other_order"), f"{PRIORITIES}, {PREEMPTION}"
-    )
+    source = f"{PRIORITIES}, {PREEMPTION}"
+    found = effect(change, field, Impact.DRAIN, TOLD.say("other_order"), source)
     yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
 
 
@@ -87,11 +84,8 @@ def _had_teams(side: Side | None) -> bool:
     """True if a side has namespaces of teams on a cluster that answers."""
     answers = side is not None and site_of(side).file.cluster.context is not None
     every = side.objects.values() if side and answers else ()
-    return any(
-        TEAM_LABEL in each.body["metadata"].get("labels", {})
-        for each in every
-        if each.kind == "Namespace"
-    )
+    spaces = (each.body["metadata"] for each in every if each.kind == "Namespace")
+    return any(TEAM_LABEL in each.get("labels", {}) for each in spaces)
 
 
 def throttle_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -101,6 +95,5 @@ def throttle_change(site: SiteChange, change: ObjectChange, field: Field) -> Eff
 
 
 TABLE = read_table(vars(access) | vars(resources) | globals())
-KINDS = TABLE.kinds
-RULES = rules(*KINDS)
+RULES = rules(*TABLE.kinds)
 """For the kinds of this component; Kubernetes' rules come behind them."""

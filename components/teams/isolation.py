@@ -3,12 +3,11 @@ others wait.
 """
 
 import json
-from collections.abc import Sequence
 
-from components.making.rdma import RDMA_PREFIX
+from components.making.manifest import Json
+from components.making.rdma import network_resources
 from components.making.told import Told
 from components.teams.names import TOLERATIONS_ANNOTATION
-from components.teams.podrules import Rule
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 
@@ -18,10 +17,6 @@ DEVICE_MOUNTS = "nvidia-container-devices"
 OPERATOR_RUNTIME = "nvidia"
 """The RuntimeClass of the GPU operator, and the beginning of its others (-cdi, -legacy)."""
 CHANGED = TOLD.table("write")["new"]
-BINDING_RULE: Rule = (
-    "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()",
-    "pods are bound to nodes by the site's schedulers alone",
-)
 
 
 def templates() -> list[tuple[str, list[str]]]:
@@ -36,46 +31,38 @@ def variables(site: Site) -> dict[str, str]:
     return found
 
 
-def rules(site: Site) -> list[Rule]:
+def rules(site: Site) -> list[Json]:
     """The rules, in the order in which the API server asks them."""
     (tolerated,) = TOLD.rows("tolerated")
-    values = {
-        "device_variables": json.dumps(device_variables(site)),
-        "device_mounts": json.dumps(_device_mounts(site)),
-        "tolerated": json.dumps(tolerated["taints"]),
-    }
-    return [(each["expression"], each["message"]) for each in TOLD.rows("rules", **values)]
+    folders = {site.accelerators[each].device_mounts for each in site.models()}
+    mounts = {DEVICE_MOUNTS, *(each.rpartition("/")[2] for each in folders if each)}
+    values = {"device_mounts": json.dumps(sorted(mounts))}
+    return _rules(site, "rules", tolerated=json.dumps(tolerated["taints"]), **values)
 
 
-def environment_rules(site: Site) -> list[Rule]:
+def environment_rules(site: Site) -> list[Json]:
     """The rules of ConfigMaps, and of Secrets."""
-    rows = TOLD.rows("environment", device_variables=json.dumps(device_variables(site)))
-    return [(each["expression"], each["message"]) for each in rows]
+    return _rules(site, "environment")
+
+
+def _rules(site: Site, name: str, **values: str) -> list[Json]:
+    return TOLD.rows(name, device_variables=json.dumps(device_variables(site)), **values)
 
 
 def device_variables(site: Site) -> list[str]:
     """The variables by which containers choose devices: the vendors', and those of the records of
     the site's models."""
     known = [name for names in TOLD.table("device_variables").values() for name in names]
-    return sorted(
-        {*known, *(n for m in site.models() for n in site.accelerators[m].device_variables)}
-    )
-
-
-def _device_mounts(site: Site) -> Sequence[str]:
-    folders = {site.accelerators[each].device_mounts for each in site.models()}
-    return sorted({DEVICE_MOUNTS, *(each.rpartition("/")[2] for each in folders if each)})
+    own = (n for m in site.models() for n in site.accelerators[m].device_variables)
+    return sorted({*known, *own})
 
 
 def _resources(site: Site) -> list[str]:
     """The resources of accelerators, by model and of plugins, and of network devices."""
-    network = site.file.network_devices.prefix
-    devices = [pool.network_devices for pool in site.file.pools]
     return sorted(
         {site.resource(model) for model in site.models()}
         | {site.accelerators[model].plugin.resource for model in site.models()}
-        | {f"{RDMA_PREFIX}/{name}" for d in devices for r in d.rdma for name in r.resources()}
-        | {f"{network}/{each.name}" for d in devices for each in d.sriov}
+        | {*network_resources(site)}
     )
 
 

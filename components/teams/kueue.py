@@ -4,10 +4,10 @@ With a topology the flavours of models name it. Then Kueue wants all resources o
 flavour, so one group covers them all, and the flavour of any node, which has no devices, is first.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from components.making.manifest import Json, Manifest, filled, hash_name, site_object
+from components.making.manifest import Json, Manifest, filled, hash_name, prune, site_object
 from components.making.rdma import needs
 from components.making.taints import tolerations
 from components.teams.names import metadata, of_team
@@ -35,15 +35,19 @@ def queues(site: Site) -> list[Manifest]:
     models = models_held_by(site, Holder.KUEUE)
     if not models:
         return []
-    teams = site.scheduling.teams
+    teams, topology = site.scheduling.teams, _topology(site)
     return [
-        *_topologies(site),
+        *([topology] if topology else ()),
         *(_flavor(site, model) for model in models),
         _kueue_object(site, "ResourceFlavor", ANY_NODE, spec={}),
         _cohort(site, models),
         *(_cluster_queue(site, team, models) for team in teams),
         *(_local_queue(site, team, name) for team in teams for name in team.namespaces),
-        *_workload_priorities(site),
+        # Once more, for the label by which a job may name one for its queue alone.
+        *(
+            _kueue_object(site, "WorkloadPriorityClass", each.name, value=each.value)
+            for each in site.scheduling.priorities
+        ),
     ]
 
 
@@ -51,41 +55,28 @@ def _kueue_object(site: Site, kind: str, name: str, **fields: Any) -> Manifest:
     return site_object(f"{kind}/{name}", API, metadata(site, name), **fields)
 
 
-def _topology(site: Site) -> Json | None:
-    """The spec of the topology of Kueue's pools; None where they have none."""
+def _topology(site: Site) -> Manifest | None:
+    """The topology of Kueue's pools; None where they have none. Its levels never change, so they
+    are in its name."""
     kueue = (each for each in site.scheduling.backends if each.kind is BackendKind.KUEUE)
-    levels = [LEVEL_LABELS[level] for each in kueue for level in each.topology]
-    return {"levels": [{"nodeLabel": label} for label in levels]} if levels else None
-
-
-def _topologies(site: Site) -> Iterator[Manifest]:
-    """The topology. Its levels never change, so they are in its name."""
-    spec = _topology(site)
-    if spec is not None:
-        made = _kueue_object(site, "Topology", hash_name(site.name, spec), spec=spec)
-        yield made._replace(name="Topology")
-
-
-def _flavor_spec(site: Site, model: str) -> Json:
-    spec: Json = {"nodeLabels": {ACCELERATOR_LABEL: model}}
-    tolerated = tolerations(site.pools_with(model))
-    if tolerated:
-        spec["tolerations"] = tolerated
-    levels = _topology(site)
-    if levels is not None:
-        spec["topologyName"] = hash_name(site.name, levels)
-    return spec
-
-
-def _flavor_name(site: Site, model: str) -> str:
-    """The name of a model's flavour: with a topology no field of it ever changes."""
-    return hash_name(model, _flavor_spec(site, model)) if _topology(site) else model
+    levels = [{"nodeLabel": LEVEL_LABELS[level]} for each in kueue for level in each.topology]
+    spec = {"levels": levels}
+    made = _kueue_object(site, "Topology", hash_name(site.name, spec), spec=spec)
+    return made._replace(name="Topology") if levels else None
 
 
 def _flavor(site: Site, model: str) -> Manifest:
-    """The nodes of a model, with the tolerations that pods need there."""
-    name = _flavor_name(site, model)
-    made = _kueue_object(site, "ResourceFlavor", name, spec=_flavor_spec(site, model))
+    """The nodes of a model, with the tolerations that pods need there. With a topology no field of
+    a flavour ever changes, so they are in its name."""
+    topology = _topology(site)
+    spec: Json = {
+        "nodeLabels": {ACCELERATOR_LABEL: model},
+        "tolerations": tolerations(site.pools_with(model)) or None,
+        "topologyName": topology.key[3] if topology else None,
+    }
+    spec = prune(spec)
+    name = hash_name(model, spec) if topology else model
+    made = _kueue_object(site, "ResourceFlavor", name, spec=spec)
     return made._replace(name=f"ResourceFlavor/{model}")
 
 
@@ -102,7 +93,7 @@ def _groups(site: Site, limits: Mapping[str, Json], every: Mapping[str, Json]) -
     """The limits of models, and of all other resources: a group for each model and one for the
     rest or, with a topology, one for all."""
     own = {model: {site.resource(model): limit} for model, limit in limits.items()}
-    flavors = {ANY_NODE: every, **{_flavor_name(site, each): own[each] for each in own}}
+    flavors = {ANY_NODE: every, **{_flavor(site, each).key[3]: own[each] for each in own}}
     if _topology(site) is None:
         return [_group({name: flavors[name]}) for name in (*own, ANY_NODE)]
     none = {site.resource(each): {"nominalQuota": "0"} for each in own}
@@ -157,10 +148,3 @@ def _cluster_queue(site: Site, team: Team, models: tuple[str, ...]) -> Manifest:
 def _local_queue(site: Site, team: Team, namespace: str) -> Manifest:
     named, spec = metadata(site, LOCAL_QUEUE, namespace), {"clusterQueue": team.name}
     return site_object(f"LocalQueue/{namespace}", API, named, spec=spec)
-
-
-def _workload_priorities(site: Site) -> Iterator[Manifest]:
-    """The PriorityClasses once more, for the label by which a job may name one for its queue
-    alone."""
-    for priority in site.scheduling.priorities:
-        yield _kueue_object(site, "WorkloadPriorityClass", priority.name, value=priority.value)

@@ -5,15 +5,14 @@ another way, and says that an override is merged with the threshold: in truth on
 takes its place, and what it does not name has no limit (throttle_types.go, CalculateThreshold).
 """
 
-from datetime import datetime
-
-from components.making.manifest import Json, Manifest, site_object
-from components.teams.names import metadata, of_team, resource_quota
+from components.making.manifest import Json, Manifest, prune, site_object
+from components.teams.names import metadata, of_team, resource_quotas
 from schemas.facts.off_peak import windows
 from schemas.facts.quotas import Holder, compute_share, models_held_by, object_limits
 from schemas.facts.site import Site
-from schemas.model.scheduling import Team
+from schemas.model.scheduling import Backend, Team
 
+RFC_3339 = "%Y-%m-%dT%H:%M:%SZ"
 ACCELERATORS, OBJECTS = "accelerators", "objects"
 
 
@@ -23,32 +22,28 @@ def throttles(site: Site) -> list[Manifest]:
     made = []
     for backend in site.scheduling.backends:
         models = [model for model in throttled if site.backend_of(model) is backend]
-        name = backend.scheduler.throttler if backend.scheduler else None
-        if models and name:
-            made += [
-                _throttle(site, team, (backend.name, name), models)
-                for team in site.scheduling.teams
-            ]
+        if models and _throttler(backend):
+            made += [_throttle(site, team, backend, models) for team in site.scheduling.teams]
     return made
 
 
-def _throttle(site: Site, team: Team, names: tuple[str, str], models: list[str]) -> Manifest:
-    """``names`` are the backend's and the throttler's."""
-    backend, throttler = names
+def _throttler(backend: Backend) -> str | None:
+    return backend.scheduler.throttler if backend.scheduler else None
+
+
+def _throttle(site: Site, team: Team, backend: Backend, models: list[str]) -> Manifest:
     # An empty selector of pods means all of them; none at all would mean no pod.
     term: Json = {"namespaceSelector": of_team(team), "podSelector": {}}
     spec: Json = {
-        "throttlerName": throttler,
+        "throttlerName": _throttler(backend),
         "selector": {"selectorTerms": [term]},
         "threshold": _threshold(site, models, team.accelerators),
+        "temporaryThresholdOverrides": _overrides(site, team, models) or None,
     }
-    overrides = _overrides(site, team, models)
-    if overrides:
-        spec["temporaryThresholdOverrides"] = overrides
     # Names of teams have no dots, so no two throttles have one name.
-    named = metadata(site, f"{team.name}.{backend}")
+    named, logical = metadata(site, f"{team.name}.{backend.name}"), f"{team.name}/{backend.name}"
     api = "schedule.k8s.everpeace.github.com/v1alpha1"
-    return site_object(f"ClusterThrottle/{team.name}/{backend}", api, named, spec=spec)
+    return site_object(f"ClusterThrottle/{logical}", api, named, spec=prune(spec))
 
 
 def _threshold(site: Site, models: list[str], given: dict[str, int]) -> Json:
@@ -61,20 +56,15 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     off_peak = site.scheduling.off_peak
     if off_peak is None or not any(model in team.off_peak for model in models):
         return []
-    given = {**team.accelerators, **team.off_peak}
+    threshold = _threshold(site, models, {**team.accelerators, **team.off_peak})
     return [
         {
-            "begin": _format_time(each.begin),
-            "end": _format_time(each.end),
-            "threshold": _threshold(site, models, given),
+            "begin": f"{each.begin:{RFC_3339}}",
+            "end": f"{each.end:{RFC_3339}}",
+            "threshold": threshold,
         }
         for each in windows(off_peak)
     ]
-
-
-def _format_time(moment: datetime) -> str:
-    """A moment in the form of RFC 3339."""
-    return f"{moment:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def quotas(site: Site) -> list[Manifest]:
@@ -82,17 +72,12 @@ def quotas(site: Site) -> list[Manifest]:
 
     A rule sees to it that a team with a guarantee of such a model has one namespace alone.
     """
-    models = models_held_by(site, Holder.QUOTA)
-    if not models:
-        return []
-    return [
-        resource_quota(site, namespace, ACCELERATORS, ACCELERATORS, {"hard": hard})
-        for team in site.scheduling.teams
-        for hard in [
-            {f"requests.{site.resource(m)}": str(team.accelerators.get(m, 0)) for m in models}
-        ]
-        for namespace in team.namespaces
-    ]
+    models, found = models_held_by(site, Holder.QUOTA), []
+    for team in site.scheduling.teams if models else ():
+        count = team.accelerators.get
+        spec: Json = {"hard": {f"requests.{site.resource(m)}": str(count(m, 0)) for m in models}}
+        found += resource_quotas(site, team, ACCELERATORS, spec)
+    return found
 
 
 def object_quotas(site: Site) -> list[Manifest]:
@@ -104,6 +89,5 @@ def object_quotas(site: Site) -> list[Manifest]:
         share = compute_share(site, team)
         if share:
             hard |= {"requests.cpu": str(share[0]), "requests.memory": f"{share[1]}Gi"}
-        spec: Json = {"hard": hard}
-        found += [resource_quota(site, each, OBJECTS, OBJECTS, spec) for each in team.namespaces]
+        found += resource_quotas(site, team, OBJECTS, {"hard": hard})
     return found

@@ -17,10 +17,17 @@ TOLERATIONS_ANNOTATION = f"{OWN_DOMAIN}/tolerations"
 metadata = partial(metadata_of, COMPONENT)
 
 
-def resource_quota(site: Site, namespace: str, name: str, logical: str, spec: Json) -> Manifest:
-    """A ResourceQuota of a namespace; ``logical`` is the last part of its logical name."""
-    named = metadata(site, name, namespace)
-    return site_object(f"ResourceQuota/{namespace}/{logical}", "v1", named, spec=spec)
+def resource_quotas(
+    site: Site, team: Team, name: str, spec: Json, logical: str = ""
+) -> list[Manifest]:
+    """A ResourceQuota for each namespace of a team; ``logical`` is the last part of their logical
+    names, by default the name."""
+    return [
+        site_object(
+            f"ResourceQuota/{each}/{logical or name}", "v1", metadata(site, name, each), spec=spec
+        )
+        for each in team.namespaces
+    ]
 
 
 def of_team(team: Team) -> Json:
@@ -36,8 +43,4 @@ def of_any_team() -> Json:
 def priorities_of(site: Site, team: Team) -> list[str]:
     """The PriorityClasses that a team may use, the default one too, in the order of the site's."""
     priorities = site.scheduling.priorities
-    return [
-        priority.name
-        for priority in priorities
-        if priority.default or priority.name in team.priorities
-    ]
+    return [each.name for each in priorities if each.default or each.name in team.priorities]

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
-from components.making import daemons
 from components.making.manifest import Json, Manifest, site_object
+from components.making.pod_security import pod_security_labels
 from components.making.rdma import needs
 from components.making.taints import node_taints
 from components.teams import names
@@ -44,12 +44,9 @@ def _namespaces(site: Site, team: Team) -> Iterator[Manifest]:
     more = {TEAM_LABEL: team.name, **({RDMA_LABEL: rdma.value} if rdma else {})}
     notes = annotations(site, team)
     for name in team.namespaces:
-        made = daemons.namespace(site, name, names.COMPONENT, level)
-        given = made.body["metadata"]
-        ours = {**given, "labels": {**given["labels"], **more}}
-        if notes:
-            ours["annotations"] = notes
-        yield made._replace(body={**made.body, "metadata": ours})
+        named = names.metadata(site, name, **pod_security_labels(level), **more)
+        named |= {"annotations": notes} if notes else {}
+        yield site_object(f"Namespace/{name}", "v1", named)._replace(protect=True)
 
 
 def annotations(site: Site, team: Team) -> dict[str, str]:
@@ -83,9 +80,8 @@ def rdma_of(site: Site, team: Team) -> Rdma | None:
 
 def limit_ranges(site: Site) -> list[Manifest]:
     """Space on disk for containers of each namespace that say nothing, and at most."""
-    return [
-        _limit_range(site, team, name) for team in site.scheduling.teams for name in team.namespaces
-    ]
+    teams = site.scheduling.teams
+    return [_limit_range(site, team, name) for team in teams for name in team.namespaces]
 
 
 def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
@@ -109,19 +105,13 @@ def network_policies(site: Site) -> list[Manifest]:
     free."""
     if not isolates_teams(site):
         return []
-    return [
-        _network_policy(site, team, name)
-        for team in site.scheduling.teams
-        for name in team.namespaces
-    ]
+    teams = site.scheduling.teams
+    return [_network_policy(site, team, name) for team in teams for name in team.namespaces]
 
 
 def _network_policy(site: Site, team: Team, namespace: str) -> Manifest:
     nobodys = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "DoesNotExist"}]}
-    allowed: list[Json] = [
-        {"namespaceSelector": names.of_team(team)},
-        {"namespaceSelector": nobodys},
-    ]
+    allowed = [{"namespaceSelector": each} for each in (names.of_team(team), nobodys)]
     if rdma_of(site, team) is Rdma.HOST_NETWORK:
         # Pods on the host's network, such as workers, connect from an address of their host.
         networks = [each for zone in site.file.zones for each in (zone.network, zone.network6)]

@@ -17,14 +17,9 @@ def people(site: Site) -> list[Manifest]:
     """The roles that somebody has, and their bindings; nothing where the site names nobody."""
     staff = site.file.access or Access()
     who: list[tuple[str, str, People | Team]] = [
-        *(
-            ("researcher", space, team)
-            for team in site.scheduling.teams
-            for space in team.namespaces
-        ),
-        ("viewer", "", staff.viewers),
-        ("operator", "", staff.operators),
+        ("researcher", space, team) for team in site.scheduling.teams for space in team.namespaces
     ]
+    who += [("viewer", "", staff.viewers), ("operator", "", staff.operators)]
     there = [each for each in who if each[2].groups or each[2].users]
     roles = dict.fromkeys(role for role, _, _ in there)
     return [*(_role(site, each) for each in roles), *(_binding(site, *each) for each in there)]

@@ -3,6 +3,7 @@
 The lists are those of the standard, level baseline: schemas/kubernetes/pod_security.py.
 """
 
+from components.making.manifest import Json
 from components.making.told import Told
 from components.teams.namespaces import RDMA_LABEL, Rdma
 from schemas.kubernetes.pod_security import (
@@ -13,9 +14,6 @@ from schemas.kubernetes.pod_security import (
     SELINUX_TYPES,
     SYSCTLS,
 )
-
-Rule = tuple[str, str]
-"""A CEL expression that must hold, and what a person reads where it does not."""
 
 TOLD = Told(__file__)
 _CONTAINERS = "variables.containers.filter(c, "
@@ -39,6 +37,7 @@ VALUES = {
 }
 
 
-def rules() -> list[Rule]:
-    """The rules, in the order in which the API server asks them."""
-    return [(each["expression"], each["message"]) for each in TOLD.rows("rules", **VALUES)]
+def rules() -> list[Json]:
+    """The rules, in the order in which the API server asks them: CEL expressions that must hold,
+    each with what a person reads where it does not."""
+    return TOLD.rows("rules", **VALUES)

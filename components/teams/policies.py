@@ -1,6 +1,6 @@
 """Policies in the namespaces of teams: what pods may be, and what may be put into a queue."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import MappingProxyType
 
 from components.making.admission import in_force
@@ -8,7 +8,7 @@ from components.making.manifest import Json, Manifest, documents, prune
 from components.making.told import Told
 from components.teams import isolation
 from components.teams.names import PRIORITIES_ANNOTATION, metadata, of_any_team
-from components.teams.podrules import VARIABLES, Rule, rules
+from components.teams.podrules import VARIABLES, rules
 from schemas.facts.quotas import Holder, models_held_by
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import OWN_DOMAIN, TEAM_LABEL
@@ -31,13 +31,13 @@ def policies(site: Site) -> list[Manifest]:
         return []
     found = _policy(site, PODS, rules(), VARIABLES)
     found += _policy(site, ISOLATION, isolation.rules(site), isolation.variables(site))
-    found += _policy(site, BINDINGS, [isolation.BINDING_RULE])
+    found += _policy(site, BINDINGS, TOLD.rows("binding"))
     found += _policy(site, ENVIRONMENT, isolation.environment_rules(site))
-    own = TOLD.table("rules", priorities=PRIORITIES_ANNOTATION, team=TEAM_LABEL)
     if models_held_by(site, Holder.KUEUE):
-        found += _policy(site, PRIORITIES, [tuple(own["priority"])])
+        priorities = TOLD.rows("priority", priorities=PRIORITIES_ANNOTATION)
+        found += _policy(site, PRIORITIES, priorities)
     if models_held_by(site, Holder.VOLCANO):
-        found += _policy(site, QUEUES, [tuple(own["queue"])])
+        found += _policy(site, QUEUES, TOLD.rows("queue", team=TEAM_LABEL))
     return found
 
 
@@ -53,7 +53,7 @@ def _writes(name: str) -> list[Json]:
 def _policy(
     site: Site,
     name: str,
-    rules: Sequence[Rule],
+    rules: list[Json],
     variables: Mapping[str, str] = MappingProxyType({}),
 ) -> list[Manifest]:
     spec: Json = {
@@ -61,7 +61,7 @@ def _policy(
         "matchConstraints": {"resourceRules": _writes(name)},
         "matchConditions": [NEW] if name == ISOLATION else None,
         "variables": [{"name": key, "expression": text} for key, text in variables.items()] or None,
-        "validations": [{"expression": text, "message": message} for text, message in rules],
+        "validations": rules,
     }
     binding: Json = {
         "validationActions": ["Deny"],

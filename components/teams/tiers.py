@@ -5,10 +5,8 @@ PriorityClass into a pod that names none), pkg/quota/v1/evaluator/core/pods.go
 (podMatchesScopeFunc).
 """
 
-from collections.abc import Iterator
-
 from components.making.manifest import Json, Manifest, site_object
-from components.teams.names import metadata, priorities_of, resource_quota
+from components.teams.names import metadata, priorities_of, resource_quotas
 from schemas.facts.site import Site
 from schemas.model.scheduling import Team
 
@@ -41,11 +39,10 @@ def priority_quotas(site: Site) -> list[Manifest]:
     return [each for team in site.scheduling.teams for each in _quotas(site, team)]
 
 
-def _quotas(site: Site, team: Team) -> Iterator[Manifest]:
+def _quotas(site: Site, team: Team) -> list[Manifest]:
     names = priorities_of(site, team)
     expressions: list[Json] = [{"scopeName": SCOPE, "operator": "Exists"}]
     if names:
         expressions.append({"scopeName": SCOPE, "operator": "NotIn", "values": names})
     spec: Json = {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}}
-    for namespace in team.namespaces:
-        yield resource_quota(site, namespace, OTHER_PRIORITIES, "priorities", spec)
+    return resource_quotas(site, team, OTHER_PRIORITIES, spec, "priorities")

@@ -90,13 +90,10 @@ def servers(job: Setting) -> Iterator[Refusal]:
 
 def quantities(job: Setting) -> Iterator[Refusal]:
     """Sizes are quantities, in the usual form."""
-    for option, given, example in (
-        ("--cpu", job.request.cpu, "8"),
-        ("--memory", job.request.memory, "64Gi"),
-        ("--storage", job.request.storage, "50Gi"),
-    ):
+    for name, example in (("cpu", "8"), ("memory", "64Gi"), ("storage", "50Gi")):
+        given = getattr(job.request, name)
         if given is not None and not (re.fullmatch(SITE_FORM, given) and quantity(given)):
-            yield refusal("no_size", option=option, given=repr(given), example=example)
+            yield refusal("no_size", option=f"--{name}", given=repr(given), example=example)
 
 
 def image(job: Setting) -> Iterator[Refusal]:
@@ -194,7 +191,8 @@ def rdma(job: Setting) -> Iterator[Refusal]:
         yield refusal("no_rdma", model=request.model, names=names)
         return
     fixed = request.template in (Template.MPI, Template.ALL_REDUCE_TRAINJOB)
-    if fixed and job.needs.host_network and not job.whole_hosts:
+    shared = any(2 * job.per_worker <= each.accelerators for each in job.rooms)
+    if fixed and shared and job.needs.host_network:
         yield refusal("shared_ports", most=job.most)
 
 

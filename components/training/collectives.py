@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from components.training.request import Refusal, refusal
 from components.training.setting import Setting
 from schemas.facts.host_networks import layout_of
-from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
 _READS_NCCL = ("nvidia", "amd")
@@ -34,18 +33,15 @@ def _of_pool(setting: Setting, pool: Pool) -> Iterator[tuple[str, str]]:
     shared = pool.network_devices.rdma
     if not shared or not all(each.hcas for each in shared):
         return
-    socket = _socket(setting.site, pool) if setting.needs.host_network else _POD_INTERFACE
+    layout = layout_of(setting.site, pool)
+    # Empty where only its operating system names the interface with a host's own address.
+    own = layout.primary if layout else ""
+    socket = own if setting.needs.host_network else _POD_INTERFACE
     if all(each.by_rail for each in shared):
         yield "NCCL_CROSS_NIC", "0"
     yield "NCCL_IB_HCA", f"={','.join(name for each in shared for name in each.hcas)}"
     if socket:
         yield "NCCL_SOCKET_IFNAME", f"={socket}"
-
-
-def _socket(site: Site, pool: Pool) -> str:
-    """The interface with a host's own address; empty where only its operating system names it."""
-    layout = layout_of(site, pool)
-    return layout.primary if layout else ""
 
 
 def contradictions(job: Setting) -> Iterator[Refusal]:

@@ -78,11 +78,9 @@ def _texts(
         if not largest_guarantee(team, model):
             continue
         for template in Template:
-            found = _example(settings, team, namespace, template)
-            if found is not None:
+            if found := _example(settings, team, namespace, template):
                 setting, made = found
-                text = header(setting, made) + dump_all(made.objects)
-                yield f"{template}.{model}.yaml", text
+                yield f"{template}.{model}.yaml", header(setting, made) + dump_all(made.objects)
 
 
 def _example(
@@ -133,24 +131,18 @@ def header(setting: Setting, made: Made) -> str:
         names.append("the PodGroup's, scheduling.k8s.io/group-name")
     if racks.affinity(setting):
         names.append("the label in podAffinity")
-    together = ", ".join(names)
     options = f"--team {request.team} --model {request.model} --workers N --image IMAGE"
     options += f" --cache {request.cache}" if request.cache else ""
-    devices = f"{setting.resource} in requests and limits{said['devices']}"
     values = {
         "command": f"{setting.site.name} {request.template} {options}",
-        "before": list_command(request),
+        # The word in the list of the command that stands before the program's own.
+        "before": "mpirun" if request.template is Template.MPI else "job",
         "counts": ", ".join(counts),
-        "devices": devices,
-        "names": f", {together}" if together else "",
+        "devices": f"{setting.resource} in requests and limits{said['devices']}",
+        "names": "".join(f", {each}" for each in names),
     }
     lines = [*made.notes, *TOLD.table("header", **values)["lines"]]
     return "".join(f"# {line}\n" for line in lines)
-
-
-def list_command(request: JobRequest) -> str:
-    """The word in the list of the command that stands before the program's own."""
-    return "mpirun" if request.template is Template.MPI else "job"
 
 
 def documents(objects: list[Json], notes: list[str]) -> str:

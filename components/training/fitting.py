@@ -42,17 +42,11 @@ def machines(job: Setting) -> Iterator[Refusal]:
     )
     if job.request.workers > found:
         channel = ", one on each, as a host has one channel of a ComputeDomain"
-        yield refusal(
-            "too_few_machines",
-            hosts=sum(map(job.site.replicas, job.pools)),
-            model=job.request.model,
-            found=found,
-            per_worker=job.per_worker,
-            cpu=job.cpu,
-            memory=job.memory,
-            channel=channel if job.has_domain else "",
-            fix=f"write at most {found}" if found else "write less for each worker",
-        )
+        hosts, each = sum(map(job.site.replicas, job.pools)), channel if job.has_domain else ""
+        size = {"per_worker": job.per_worker, "cpu": job.cpu, "memory": job.memory}
+        fix = f"write at most {found}" if found else "write less for each worker"
+        values = {"hosts": hosts, "model": job.request.model, "found": found, "channel": each}
+        yield refusal("too_few_machines", **values, **size, fix=fix)
     yield from _servers(job)
 
 

@@ -49,16 +49,14 @@ def port(setting: Setting) -> int:
 
 
 def _environment(setting: Setting) -> list[Json]:
-    """The variables that torchrun and torch.distributed read; others have a use for further
-    ones."""
-    workers, each = setting.request.workers, setting.per_worker
+    """The variables that torchrun and torch.distributed read."""
     return [
         value("MASTER_ADDR", f"{setting.name}-0.{setting.name}"),
         value("MASTER_PORT", port(setting)),
         value("WORLD_SIZE", setting.devices),
         index("NODE_RANK"),
-        value("PET_NNODES", workers),
-        value("PET_NPROC_PER_NODE", each),
+        value("PET_NNODES", setting.request.workers),
+        value("PET_NPROC_PER_NODE", setting.per_worker),
         value("PET_NODE_RANK", "$(NODE_RANK)"),
         value("PET_MASTER_ADDR", "$(MASTER_ADDR)"),
         value("PET_MASTER_PORT", "$(MASTER_PORT)"),

@@ -7,10 +7,9 @@ from components.making.object_cache_client import URL_VARIABLE
 from components.making.told import Told
 from components.training import job, jobset, mpi, racks, trainjob
 from components.training.checks import refusals
-from components.training.request import JobRequest, Refusal, Template
+from components.training.request import Refusal, Template
 from components.training.setting import Setting
 from components.training.stopping import GRACE_SECONDS, STOPPED
-from schemas.facts.site import Site
 from schemas.model.vocabulary import BackendKind
 
 TOLD = Told(__file__)
@@ -29,15 +28,9 @@ class Made(NamedTuple):
     notes: list[str]
 
 
-def make(site: Site, request: JobRequest) -> Made | list[Refusal]:
-    """The job, or everything that is wrong with the request."""
-    return make_job(Setting(site, request))
-
-
 def make_job(setting: Setting) -> Made | list[Refusal]:
     """The job of a setting, or everything that is wrong with its request."""
-    found = refusals(setting)
-    if found:
+    if found := refusals(setting):
         return found
     objects = [*racks.domain(setting), *MAKERS[setting.request.template](setting)]
     return Made(objects, notes(setting))

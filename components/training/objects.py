@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.making.manifest import Json, Manifest, Target, annotate, labels
+from components.making.manifest import Manifest, annotate, metadata_of, site_object
 from components.training.examples import COMPONENT, IMAGE, examples
 from components.training.fitting import has_users
 from components.training.request import JobRequest, Template
@@ -24,16 +24,10 @@ def runtimes(site: Site) -> Iterator[Manifest]:
             continue
         for rdma in (False, True):
             request = JobRequest(Template.ALL_REDUCE_TRAINJOB, model, 1, IMAGE, rdma=rdma)
-            setting = Setting(site, request)
+            setting, name = Setting(site, request), runtime_name(model, rdma=rdma)
             if setting.pools:
-                yield _runtime(site, runtime_name(model, rdma=rdma), runtime_spec(setting))
-
-
-def _runtime(site: Site, name: str, spec: Json) -> Manifest:
-    body = {
-        "apiVersion": API,
-        "kind": "ClusterTrainingRuntime",
-        "metadata": {"name": name, "labels": labels(site.name, COMPONENT)},
-        "spec": spec,
-    }
-    return Manifest(f"ClusterTrainingRuntime/{name}", body, target=Target.SITE)
+                named, logical = (
+                    metadata_of(COMPONENT, site, name),
+                    f"ClusterTrainingRuntime/{name}",
+                )
+                yield site_object(logical, API, named, spec=runtime_spec(setting))

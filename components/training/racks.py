@@ -86,10 +86,11 @@ def largest(setting: Setting) -> int:
 def faults(setting: Setting) -> Iterator[Refusal]:
     """A job that must be in one rack fits there."""
     request = setting.request
+    hosts = (host for pool in setting.pools for host in setting.site.hosts_of(pool))
     if request.rack not in {None, *Rack}:
         yield refusal("no_rack", given=request.rack, known=", ".join(Rack))
-    elif placement(setting) is not Rack.ANY and (double := _ambiguous(setting)):
-        yield refusal("ambiguous_racks", host=double)
+    elif placement(setting) is not Rack.ANY and (double := next(in_two_zones(hosts), None)):
+        yield refusal("ambiguous_racks", host=double[0].name)
     elif _crowded(setting):
         yield refusal("crowded_host", most=setting.most)
     elif request.rack == Rack.REQUIRED and (most := largest(setting)) < request.workers:
@@ -116,12 +117,6 @@ def note(setting: Setting) -> list[str]:
     if most < setting.request.workers:
         return [f"No rack holds all workers: the largest holds {most}; others go elsewhere."]
     return ["Workers go into one rack where they fit there, and else into several."]
-
-
-def _ambiguous(setting: Setting) -> str:
-    """A host of the job's pools whose rack has the name of one in another zone."""
-    hosts = (host for pool in setting.pools for host in setting.site.hosts_of(pool))
-    return next((host.name for host, _ in in_two_zones(hosts)), "")
 
 
 def _topology(backend: Backend | None) -> bool:

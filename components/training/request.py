@@ -13,27 +13,17 @@ _MESSAGE = 300
 
 
 class Template(StrEnum):
-    """How the pods of a job work together; ``does`` says it in a line."""
+    """How the pods of a job work together."""
 
-    does: str
+    ALL_REDUCE = "all-reduce"
+    ALL_REDUCE_TRAINJOB = "all-reduce-trainjob"
+    PARAMETER_SERVER = "parameter-server"
+    MPI = "mpi"
 
-    def __new__(cls, value: str, does: str) -> "Template":
-        """Make a member of its value, with what it does beside it."""
-        member = str.__new__(cls, value)
-        member._value_ = value
-        member.does = does
-        return member
-
-    ALL_REDUCE = "all-reduce", "equal workers, as for torchrun; a plain Job"
-    ALL_REDUCE_TRAINJOB = (
-        "all-reduce-trainjob",
-        "the same by Kubeflow Trainer, which starts a job that fails again, whole",
-    )
-    PARAMETER_SERVER = (
-        "parameter-server",
-        "workers and parameter servers with TF_CONFIG, all at once; a JobSet",
-    )
-    MPI = "mpi", "workers on which mpirun starts processes, by Kubeflow Trainer"
+    @property
+    def does(self) -> str:
+        """What it makes, in a line of request.toml."""
+        return _TOLD.say(self.value)
 
 
 class Rack(StrEnum):

@@ -176,11 +176,6 @@ class Setting:
         """Accelerators of all workers."""
         return self.request.workers * self.per_worker
 
-    @property
-    def whole_hosts(self) -> bool:
-        """True if no two workers share a host."""
-        return all(2 * self.per_worker > each.accelerators for each in self.rooms)
-
     @cached_property
     def smallest(self) -> Room | None:
         """The least that a worker finds on a host with accelerators enough."""

@@ -21,11 +21,6 @@ def _by(setting: Setting, kind: BackendKind) -> bool:
     return setting.backend is not None and setting.backend.kind is kind
 
 
-def gang_name(setting: Setting, kind: str) -> str:
-    """The gang of a job: two jobs of one name and different kinds are two gangs."""
-    return f"{kind.lower()}-{setting.name}"
-
-
 def annotations(setting: Setting, kind: str, size: int) -> dict[str, str]:
     """The annotations of each pod of a gang of ``size`` pods; none for one pod alone."""
     if size < 2:
@@ -34,7 +29,8 @@ def annotations(setting: Setting, kind: str, size: int) -> dict[str, str]:
         return {GROUP_ANNOTATION: setting.name}
     if setting.gang is None:
         return {}
-    name = gang_name(setting, kind)
+    # Two jobs of one name and different kinds are two gangs.
+    name = f"{kind.lower()}-{setting.name}"
     return gang.annotations(setting.gang, name, size, setting.request.timeout)
 
 

@@ -10,7 +10,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from threading import Event
-from types import FrameType
 
 from node_repair import devices, metrics
 from node_repair.cluster import Cluster, ClusterError
@@ -29,12 +28,8 @@ def loop(ended: Event, make: Callable[[Cluster, Callable[[], None]], Callable[[]
     metrics and probes, 0 for none; KUBECONFIG, else the pod's own account.
     """
     cluster = Cluster(os.environ.get("KUBECONFIG", ""))
-    lease = Lease(
-        cluster,
-        os.environ["NAMESPACE"],
-        os.environ["NAME"],
-        os.environ.get("HOSTNAME") or socket.gethostname(),
-    )
+    replica = os.environ.get("HOSTNAME") or socket.gethostname()
+    lease = Lease(cluster, os.environ["NAMESPACE"], os.environ["NAME"], replica)
     round_ = make(cluster, lease.check)
     if port := int(os.environ.get("PORT", "0")):
         metrics.serve(port, lambda: cluster.begun, lambda: lease.good)
@@ -59,30 +54,21 @@ def loop(ended: Event, make: Callable[[Cluster, Callable[[], None]], Callable[[]
         LOG.info("the Lease was not released: %s", error)
 
 
-def _slots(cluster: Cluster, fence: Callable[[], None]) -> Callable[[], bool]:
-    return Slots(cluster, os.environ["NAMESPACE"], Path(os.environ["SETTINGS"]), fence).round
-
-
-def _devices(cluster: Cluster, fence: Callable[[], None]) -> Callable[[], bool]:
-    return partial(devices.round_of, devices.Limits.read(os.environ), cluster, fence)
-
-
 def run() -> None:
     """Run the program that the command line names, until SIGTERM or its end."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     logging.Formatter.converter = time.gmtime
     ended = Event()
 
-    def end(_number: int, _frame: FrameType | None) -> None:
-        ended.set()
-
-    signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: ended.set())
     match sys.argv[1:]:
         case ["slots"]:
-            loop(ended, _slots)
+            namespace, settings = os.environ["NAMESPACE"], Path(os.environ["SETTINGS"])
+            loop(ended, lambda cluster, fence: Slots(cluster, namespace, settings, fence).round)
         case ["devices"]:
-            loop(ended, _devices)
+            limits = devices.Limits.read(os.environ)
+            loop(ended, lambda cluster, fence: partial(devices.round_of, limits, cluster, fence))
         case ["reboot"]:
             sys.exit(Reboot.read(os.environ, ended).run())
         case _:

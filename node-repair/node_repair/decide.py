@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from node_repair.cluster import Json
 from node_repair.edit import Edit
-from node_repair.names import JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
+from node_repair.names import FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
 from node_repair.notes import bad_devices, parts, times
 from node_repair.settings import Pool, Repair, Settings
 from node_repair.state import Node, Operation, State
@@ -104,8 +104,11 @@ class _Round:
         living = [each for each in self.state.nodes if not each.leaving]
         for node in living:
             self._decide(node)
+        # A slot that ends is free in the next round: the patch that ends it may fail, and that of
+        # another node be done.
         for node in self.state.nodes:
-            self._take(node)
+            if node.slot is not None and (repair := self._pool(node).of(node.slot)):
+                self.slots[node.pool, repair.remediator] += 1
         rolling = self._rolling()
         contenders = [] if rolling else list(self._choose(living))
         told = {HELD_NAME + pool: why for pool, why in self.held.items()}
@@ -184,18 +187,12 @@ class _Round:
         has, busy = edit.faulty(), node.slot is not None and self._active(node)
         if found.fault:
             if has != found.fault and (has is not None or node.pool not in self.held):
-                edit.taint(found.fault)
+                edit.taint(FAULTY, found.fault, f"has {found.fault}: no new pods")
         elif has is not None and not found.unknown and not busy:
-            edit.untaint()
+            edit.taint(FAULTY, None, "has no fault any more")
 
     def _active(self, node: Node) -> bool:
         return any(each.active for each in self.operations.get(node.name, ()))
-
-    def _take(self, node: Node) -> None:
-        """A slot that ends is free in the next round: the patch that ends it may fail, and that of
-        another node be done."""
-        if node.slot is not None and (repair := self._pool(node).of(node.slot)):
-            self.slots[node.pool, repair.remediator] += 1
 
     def _end_slot(self, node: Node, fault: str) -> None:
         """End a slot that is over: the fault is gone, no repair helps, or planned work comes."""
@@ -223,16 +220,12 @@ class _Round:
         cordoned = node.cordoned and _precedes_reboot(node)
         return "operation failed" if failed and not cordoned else ""
 
-    def _stuck(self, node: Node) -> bool:
-        found = self.operations.get(node.name, ())
-        return any(each.phase == "Pending" and each.reason.startswith(_STUCK) for each in found)
-
     def _before_reboot(self, node: Node, fault: str) -> None:
         """A slot without a reboot yet. A drain takes as long as it takes."""
-        edit = self.edits[node.name]
-        ours = (each for each in self.operations.get(node.name, ()) if each.ours)
-        job = next((each.name for each in ours if each.phase in ("JobCreating", "Running")), None)
-        if self._stuck(node):
+        edit, found = self.edits[node.name], self.operations.get(node.name, ())
+        begun = (each for each in found if each.ours and each.phase in ("JobCreating", "Running"))
+        job = next((each.name for each in begun), None)
+        if any(each.phase == "Pending" and each.reason.startswith(_STUCK) for each in found):
             edit.end_slot("its operation does not begin: once more")
         elif node.cordoned:
             edit.end_slot("is cordoned: its slot comes later")

@@ -143,15 +143,11 @@ def decide_devices(
         if 0 < up_to < (bad := bad_devices(report.message)):
             kept.append(f"{on}: {bad} devices are bad, {device.name} stays in use")
         elif out[pool] + 1 > max(1, total[pool] * percent // 100):
-            kept.append(
-                f"pool {pool}: {out[pool]} of {total[pool]} devices are out, {device.name} of {on} "
-                "stays in use"
-            )
+            counted = f"{out[pool]} of {total[pool]} devices are out"
+            kept.append(f"pool {pool}: {counted}, {device.name} of {on} stays in use")
         elif (out_of[on] + 1) * 2 > number[on] > 1:
-            kept.append(
-                f"{on}: {out_of[on]} of {number[on]} devices are out, {device.name} stays in use: "
-                "the fault is the host's"
-            )
+            counted = f"{out_of[on]} of {number[on]} devices are out"
+            kept.append(f"{on}: {counted}, {device.name} stays in use: the fault is the host's")
         else:
             out[pool] += 1
             out_of[on] += 1
@@ -180,9 +176,7 @@ def _named(devices: Iterable[Device], reports: Iterable[Report]) -> Iterator[tup
     for device in devices:
         for report in bad:
             found = ADDRESS.findall(report.message.lower()) if report.node == device.node else ()
-            if any(
-                device.address == each or device.address.startswith(f"{each}.") for each in found
-            ):
+            if {device.address, device.address.partition(".")[0]} & {*found}:
                 yield device, report
 
 
@@ -197,12 +191,8 @@ def devices_of(slices: Iterable[Json]) -> Iterator[Device]:
                 if _ATTRIBUTE.fullmatch(name)
             )
             if address := next(filter(None, addresses), ""):
-                names = (
-                    text(spec, "nodeName"),
-                    text(spec, "driver"),
-                    text(part(spec, "pool"), "name"),
-                )
-                yield Device(*names, text(device, "name"), address.lower())
+                of = text(spec, "nodeName"), text(spec, "driver"), text(part(spec, "pool"), "name")
+                yield Device(*of, text(device, "name"), address.lower())
 
 
 def _reports(limits: Limits, nodes: Iterable[Json]) -> Iterator[Report]:

@@ -20,15 +20,12 @@ class Edit:
         named = [each.get("value", "") for each in self._taints if each.get("key") == FAULTY]
         return named[-1] if named else None
 
-    def taint(self, fault: str) -> None:
-        """Keep new pods off."""
-        self._set(FAULTY, fault)
-        self.why.append(f"has {fault}: no new pods")
-
-    def untaint(self) -> None:
-        """Let new pods come."""
-        self._set(FAULTY, None)
-        self.why.append("has no fault any more")
+    def taint(self, key: str, fault: str | None, why: str) -> None:
+        """Keep new pods off because of a fault; without one, let them come."""
+        self._taints = [each for each in self._taints if each.get("key") != key]
+        if fault is not None:
+            self._taints.append({"key": key, "value": fault, "effect": "NoSchedule"})
+        self.why.append(why)
 
     def note(self, key: str, value: str, why: str) -> None:
         """Set an annotation."""
@@ -57,11 +54,10 @@ class Edit:
 
     def quarantine(self, fault: str, why: str, now: int) -> None:
         """Keep new pods off until a person removes the taint."""
-        self._set(QUARANTINED, fault)
         self._notes[QUARANTINED] = f"{now} {fault}: {why}"
         if self._node.slot is not None:
             self._labels |= {TURN: None, RESET: None}
-        self.why.append(f"quarantined, {fault}: {why}")
+        self.taint(QUARANTINED, fault, f"quarantined, {fault}: {why}")
 
     def forget(self, why: str) -> None:
         """Make the node as new."""
@@ -78,8 +74,3 @@ class Edit:
             metadata["annotations"] = self._notes
         changed = self._taints != list(self._node.taints)
         return {"metadata": metadata} | ({"spec": {"taints": self._taints}} if changed else {})
-
-    def _set(self, key: str, value: str | None) -> None:
-        self._taints = [each for each in self._taints if each.get("key") != key]
-        if value is not None:
-            self._taints.append({"key": key, "value": value, "effect": "NoSchedule"})

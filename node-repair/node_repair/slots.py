@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
+from itertools import chain
 from pathlib import Path
 
 from node_repair import metrics
@@ -65,15 +66,10 @@ class Slots:
         return f"/api/v1/namespaces/{self.namespace}/configmaps"
 
     def _work(self, nodes: Sequence[str]) -> dict[str, Work]:
-        if len(nodes) > SINGLE_LISTS:
-            return work(self.cluster.items("/api/v1/pods"))
-        return {
-            name: mine
-            for node in nodes
-            for name, mine in work(
-                self.cluster.items("/api/v1/pods", fieldSelector=f"spec.nodeName={node}")
-            ).items()
-        }
+        chosen = [{"fieldSelector": f"spec.nodeName={node}"} for node in nodes]
+        asked = chosen if len(nodes) <= SINGLE_LISTS else [{}]
+        lists = (self.cluster.items("/api/v1/pods", **each) for each in asked)
+        return work(chain.from_iterable(lists))
 
     def _act(self, decision: Decision) -> bool:
         done = True
@@ -85,8 +81,7 @@ class Slots:
             body["data"] = {"reason": why}
             done &= self._do(name, why, "POST", self._configmaps, body)
         for name in decision.release:
-            path = f"{self._configmaps}/{name}"
-            done &= self._do(name, "repairs go on", "DELETE", path)
+            done &= self._do(name, "repairs go on", "DELETE", f"{self._configmaps}/{name}")
         return done
 
     def _do(self, name: str, why: str, method: str, path: str, body: Json | None = None) -> bool:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from bench import fleet, inputs, runs, tools
+from bench import fleet, inputs, runs
 from bench.clock import Run, Times, environment, measure
 from bench.inputs import objects_of
 from bench.same import differences, read
@@ -41,14 +41,14 @@ def read_all(paths: Iterable[Path]) -> list[Json]:
     return [body for path in paths for body in read(path)]
 
 
-@pytest.mark.parametrize("name", [rival.name for rival in tools.ALL])
+@pytest.mark.parametrize("name", [rival.name for rival in runs.RIVALS])
 def test_a_rival_makes_the_same_objects_in_each_form(
     sites: tuple[Path, list[Site]], name: str
 ) -> None:
     folder, found = sites
-    tool = tools.built_tools().get(name)
+    tool = runs.built_tools().get(name)
     if tool is None:
-        pytest.skip(f"{name} is not built: python -m bench.tools")
+        pytest.skip(f"{name} is not built: python -m tools.toolchain ensure rivals")
     wanted = [body for site in found for body in objects_of(site)]
     names = [site.name for site in found]
     (forms,) = runs.rivals({name: tool}, folder / "inputs", folder / "out", names)

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import engine, fleet, offline, preview, runs, scheduling, tools
+from bench import engine, fleet, offline, preview, runs, scheduling
 from bench.clock import Run
 from components.making.dump import dump_all
 from tests.kit.repository import ROOT, all_sites
@@ -35,7 +35,7 @@ def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def stand_ins(folder: Path) -> dict[str, Path]:
-    paths = {rival.name: folder / rival.name for rival in tools.ALL}
+    paths = {rival.name: folder / rival.name for rival in runs.RIVALS}
     for path in paths.values():
         path.write_text(STAND_IN, encoding="utf-8")
         path.chmod(0o755)
@@ -43,7 +43,7 @@ def stand_ins(folder: Path) -> dict[str, Path]:
 
 
 def test_offline(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tools, "built_tools", dict)
+    monkeypatch.setattr(runs, "built_tools", dict)
     assert offline.main(["--sizes", f"1x{fleet.SMALLEST}", "--rounds", "0"]) == 0
     (found,) = json.loads((out / "offline.json").read_text("utf-8"))["sizes"]
     assert found["tools"].keys() == {"json alone", "foresite check", "foresite render"}
@@ -51,7 +51,7 @@ def test_offline(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_offline_beside_rivals(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = stand_ins(tmp_path)
-    monkeypatch.setattr(tools, "built_tools", lambda: there)
+    monkeypatch.setattr(runs, "built_tools", lambda: there)
     one = Run("foresite render", "", [["true"]], [tmp_path / "none"])  # test_offline runs ours
     monkeypatch.setattr(runs, "ours", lambda *_: [one])
     size = f"2x{fleet.SMALLEST}"
@@ -62,7 +62,7 @@ def test_offline_beside_rivals(tmp_path: Path, out: Path, monkeypatch: pytest.Mo
 
 def test_preview(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     there = stand_ins(tmp_path)
-    monkeypatch.setattr(tools, "built_tools", lambda: there)
+    monkeypatch.setattr(runs, "built_tools", lambda: there)
     sizes = ["--sizes", "1", "--hosts", str(fleet.SMALLEST), "--rounds", "1"]
     assert preview.main(sizes) == 0
     changes = json.loads((out / "preview.json").read_text("utf-8"))["changes"]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from bench.tools import built_tools
+from bench.runs import built_tools
 from foresite.cli import main
 from foresite.command import FAILED, OK
 from tests.kit.charts import CHART, FOLDER
@@ -47,7 +47,7 @@ def test_the_real_helm_gives_the_committed_bytes(
 ) -> None:
     program = built_tools().get("helm")
     if program is None:
-        pytest.skip("helm is built by make bench-tools")
+        pytest.skip("helm is not built: python -m tools.toolchain ensure rivals")
     monkeypatch.chdir(ROOT)
     values = FOLDER / "values.yaml"
     words = (*ADD[:3], "tests/kit/charts/network", *ADD[4:], *SPACE)
@@ -73,7 +73,7 @@ def test_what_cannot_be_kept_is_refused_with_what_to_set(
 ) -> None:
     program = built_tools().get("helm")
     if program is None:
-        pytest.skip("helm is built by make bench-tools")
+        pytest.skip("helm is not built: python -m tools.toolchain ensure rivals")
     (root / "v.yaml").write_text(values)
     words = (*ADD, *SPACE, "--values", str(root / "v.yaml"), "--helm", str(program))
     assert chart(root, *words) == FAILED

@@ -44,7 +44,7 @@ def program(folder: Path) -> Path:
     sources = [folder / "go.mod", folder / "go.sum", *sorted(folder.glob("*.go"))]
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:12]
     target = cache_directory() / "go-programs" / f"{folder.name}-{platform_tag()}-{digest}"
-    with hold_lock(f"go-{folder.name}", cache_directory(), lambda: None):
+    with hold_lock(f"go-{folder.name}"):
         if not target.exists():
             if shutil.which("go") is None:
                 pytest.skip(f"Go is not on PATH, so {folder.name} cannot be built")

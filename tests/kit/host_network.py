@@ -113,7 +113,7 @@ def judge() -> Judge:
     root = cache_directory() / "parts" / f"host-network-{platform_tag()}-{digest}"
     if platform_tag() != "linux-x86_64":
         pytest.skip("the digests of cloud-init and netplan are those of amd64")
-    with hold_lock("host-network", cache_directory(), lambda: None):
+    with hold_lock("host-network"):
         if not root.exists():
             if not (shutil.which("apt-get") and shutil.which("dpkg")):
                 pytest.skip("cloud-init and netplan come as Debian's packages, and apt is missing")

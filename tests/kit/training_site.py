@@ -8,8 +8,9 @@ import functools
 from typing import Any
 
 from components.making.manifest import Json
-from components.training.made import Made, make
+from components.training.made import Made, make_job
 from components.training.request import JobRequest, Refusal, Template
+from components.training.setting import Setting
 from schemas.facts.site import Site
 from tests.kit.accelerator_sites import FILE
 from tests.kit.accelerator_sites import site as accelerators
@@ -107,6 +108,11 @@ def request(template: Template = Template.ALL_REDUCE, **changed: Any) -> JobRequ
     """A job that is right on ``gangs``."""
     said: dict[str, Any] = {"model": V100, "workers": 2, "image": IMAGE, "team": "vision"}
     return JobRequest(template, **{**said, "command": ("python", "train.py"), **changed})
+
+
+def make(site: Site, wanted: JobRequest) -> Made | list[Refusal]:
+    """The job, or everything that is wrong with the request."""
+    return make_job(Setting(site, wanted))
 
 
 def made(site: Site, wanted: JobRequest) -> list[Json]:

@@ -138,7 +138,7 @@ def command() -> list[str]:
         pytest.skip("node and npm are not both on PATH, so no language server can be run")
     lock = EDITOR / "package-lock.json"
     folder = cache_directory() / "npm" / hashlib.sha256(lock.read_bytes()).hexdigest()[:12]
-    with hold_lock("npm", cache_directory(), lambda: None):
+    with hold_lock("npm"):
         if not folder.exists():
             with filling(folder) as new:
                 for file in (lock, EDITOR / "package.json"):

@@ -18,6 +18,7 @@ from schemas.reading.catalogue import load_release, release_names
 from tests.kit.good_objects import BY_KIND, JOB_POD, OBJECTS, Place, changed, nodes
 from tools import crds
 from tools.kinds import KUBERNETES, SourceError
+from tools.toolchain.installed import upstream_folder
 
 
 def test_crds_are_good_objects_and_carry_what_cluster_api_needs() -> None:
@@ -77,7 +78,7 @@ def test_later_minors_know_every_field(later: str, monkeypatch: pytest.MonkeyPat
 
 def test_data_is_up_to_date() -> None:
     try:
-        files = crds.generate(crds.upstream_path())
+        files = crds.generate(upstream_folder())
     except SourceError as error:
         pytest.skip(str(error))
     assert crds.differences(files) == [], "run: python -m tools.crds"

@@ -68,6 +68,10 @@ def machine(tmp_path: Path) -> Machine:
         ("capi-operator", "sigs.k8s.io/cluster-api-operator"),
         ("capm3", "github.com/metal3-io/cluster-api-provider-metal3"),
         ("metal3-ipam", "github.com/metal3-io/ip-address-manager"),
+        ("kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),
+        ("helm", "helm.sh/helm/v4"),
+        ("jsonnet", "github.com/google/go-jsonnet"),
+        ("cue", "cuelang.org/go"),
     ],
 )
 def test_the_table_and_the_go_modules_name_the_same_versions(part: str, module: str) -> None:

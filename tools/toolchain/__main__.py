@@ -5,7 +5,6 @@ import signal
 import sys
 from pathlib import Path
 from shlex import quote
-from types import FrameType
 
 from tools.toolchain import GROUPS, Console, ToolchainError, ensure, environment, locate
 from tools.toolchain.parts import OPTIONAL
@@ -16,7 +15,8 @@ _SHOWN = "PULUMI_"
 
 def main(arguments: list[str] | None = None) -> int:
     """Run one command; 0 when all is there, 2 when it could not be."""
-    signal.signal(signal.SIGTERM, _terminate)
+    # SIGTERM ends as Ctrl-C does, so that a build does not go on without us.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     options = _parser().parse_args(arguments)
     try:
         return _run(options)
@@ -36,7 +36,6 @@ def _parser() -> argparse.ArgumentParser:
         ("where", "print where the parts are, without downloading or building"),
     ):
         command = commands.add_parser(name, help=text)
-        # nargs="*" with choices refuses an empty list on some Pythons, hence the check below.
         command.add_argument(
             "groups",
             nargs="*",
@@ -60,19 +59,12 @@ def _run(options: argparse.Namespace) -> int:
     if options.command == "pin":
         return 0 if pin(Console()) else 2
     groups = options.groups or [each for each in GROUPS if each not in OPTIONAL]
-    if unknown := set(groups) - set(GROUPS):
-        raise ToolchainError(f"unknown: {', '.join(sorted(unknown))}", f"name one of {GROUPS}")
     if options.command == "ensure":
         ensure(groups)
     else:
         for tool in locate(groups).values():
             print(f"{tool.name}\t{tool.version}\t{tool.origin.value}\t{tool.path}")
     return 0
-
-
-def _terminate(_signal: int, _frame: FrameType | None) -> None:
-    """End as Ctrl-C does, so that a build does not go on without us."""
-    raise KeyboardInterrupt
 
 
 if __name__ == "__main__":

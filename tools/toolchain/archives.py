@@ -12,7 +12,7 @@ import tarfile
 import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -133,11 +133,8 @@ def take_archives(wanted: Iterable[Part], console: Console) -> None:
 def _take(archive: Archive, url: str, console: Console) -> None:
     """Fill the archive's folder, unless another process has just done so."""
     label = f"{archive.name} {archive.version}"
-
-    def waiting() -> None:
-        console.say(f"{label}: another process is downloading it, waiting")
-
-    with hold_lock(f"archive-{archive.name}", cache_directory(), waiting):
+    waiting = partial(console.say, f"{label}: another process is downloading it, waiting")
+    with hold_lock(f"archive-{archive.name}", waiting):
         if archive.folder.exists():
             return
         with filling(archive.folder) as draft, writing(draft):

@@ -18,6 +18,12 @@ from tools.toolchain.download import is_offline
 from tools.toolchain.parts import Copy, Part, sources
 
 GO_WANTED = (1, 26)
+_WANTED_VERSION = ".".join(map(str, GO_WANTED))
+_GO_FIX = (
+    f"install Go {_WANTED_VERSION} or newer from https://go.dev/dl/ (with GOTOOLCHAIN=auto, "
+    "Go 1.21 and newer fetch it themselves; GOTOOLCHAIN=local forbids that), or install the "
+    "tools themselves in the versions of tools/versions.toml"
+)
 _TAIL_LINES = 12
 # The linker would leave it out anyway; not making it takes an eighth off the compiler's work.
 _NO_DEBUG_DATA = "-gcflags=all=-dwarf=false"
@@ -59,7 +65,7 @@ def find_go() -> Path:
     """The go command, or an error that says how to get it."""
     found = shutil.which("go")
     if found is None:
-        raise ToolchainError("Go is not installed (no `go` on PATH)", _go_fix())
+        raise ToolchainError("Go is not installed (no `go` on PATH)", _GO_FIX)
     return Path(found)
 
 
@@ -76,13 +82,11 @@ def check_go(go: Path, folder: Path) -> None:
     )
     if done.returncode != 0:
         message = f"{go} cannot be used with this repository's modules"
-        raise ToolchainError(message, _go_fix(), _tail(done.stdout + done.stderr))
+        raise ToolchainError(message, _GO_FIX, _tail(done.stdout + done.stderr))
     match = re.search(r"go(\d+)\.(\d+)", done.stdout)
     if match and (int(match[1]), int(match[2])) < GO_WANTED:
-        message = (
-            f"{go} is {done.stdout.strip()}, and the pinned modules need go{_wanted_version()}"
-        )
-        raise ToolchainError(message, _go_fix())
+        message = f"{go} is {done.stdout.strip()}, and the pinned modules need go{_WANTED_VERSION}"
+        raise ToolchainError(message, _GO_FIX)
 
 
 def check_space(folder: Path) -> None:
@@ -96,18 +100,6 @@ def check_space(folder: Path) -> None:
 def _find_fix(output: str) -> str:
     """What to do about an output of Go; empty where it is not known."""
     return next((hint["fix"] for hint in _HINTS if re.search(hint["said"], output)), "")
-
-
-def _wanted_version() -> str:
-    return ".".join(map(str, GO_WANTED))
-
-
-def _go_fix() -> str:
-    return (
-        f"install Go {_wanted_version()} or newer from https://go.dev/dl/ (with GOTOOLCHAIN=auto, "
-        "Go 1.21 and newer fetch it themselves; GOTOOLCHAIN=local forbids that), or install the "
-        "tools themselves in the versions of tools/versions.toml"
-    )
 
 
 def _environment(environ: Mapping[str, str]) -> dict[str, str]:
@@ -157,12 +149,10 @@ def _run(command: Sequence[str | Path], folder: Path, progress: tuple[Console, s
     log = folder / "build.log"
     with log.open("wb") as sink, (folder / "answer").open("w+b") as answer:
         with _child(command, folder, (answer.fileno(), sink.fileno())) as child:
-            while True:
-                try:
-                    code = child.wait(timeout=1)
-                    break
-                except subprocess.TimeoutExpired:
-                    console.tick(f"{label}: {time.monotonic() - started:.0f} s")
+            while (code := child.poll()) is None:
+                console.tick(f"{label}: {time.monotonic() - started:.0f} s")
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    child.wait(timeout=1)
         answer.seek(0)
         output = answer.read().decode(errors="replace")
     if code != 0:

@@ -27,11 +27,15 @@ def platform_tag() -> str:
 
 
 @contextmanager
-def hold_lock(name: str, cache: Path, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Hold the lock ``name``; ``on_wait`` is called once if someone else has it now.
+def hold_lock(
+    name: str, on_wait: Callable[[], None] = lambda: None, cache: Path | None = None
+) -> Iterator[None]:
+    """Hold the lock ``name`` of a cache, by default ours; ``on_wait`` is called once if someone
+    else has it now.
 
     The kernel drops the lock with the process, so that a killed build leaves none behind.
     """
+    cache = cache or cache_directory()
     with writing(cache):
         folder = cache / "locks"
         folder.mkdir(parents=True, exist_ok=True)

@@ -62,7 +62,7 @@ def pulumi_home(tools: Tools) -> Path:
         Path(f"plugins/resource-kubernetes-v{plugin.version}/{PLUGIN}"): plugin.path,
     }
     home = cache_directory() / "pulumi" / _fingerprint(placed)
-    with hold_lock("pulumi-home", cache_directory(), lambda: None):
+    with hold_lock("pulumi-home"):
         if not home.exists():
             with filling(home) as folder, writing(home):
                 for target, source in placed.items():

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
 from tools.toolchain.console import ToolchainError
@@ -194,11 +194,11 @@ def obtain(wanted: Given, environ: Mapping[str, str] = os.environ) -> Tool | Non
     tool = Tool(wanted.name, wanted.version, folder / wanted.name, Origin.GIVEN)
     if tool.path.exists():
         return tool
-    there = (_upstream(environ) / "bin" / f"{wanted.name}{end}" for end in (".xz", ""))
+    there = (upstream_folder(environ) / "bin" / f"{wanted.name}{end}" for end in (".xz", ""))
     found = next(filter(Path.is_file, there), None)
     if found is None:
         return None
-    with hold_lock(wanted.name, cache_directory(environ), lambda: None):
+    with hold_lock(wanted.name, cache=cache_directory(environ)):
         if not tool.path.exists():
             with filling(folder) as draft, writing(draft):
                 _unpack(found, draft / wanted.name, wanted)
@@ -214,7 +214,7 @@ def how_to_get(wanted: Given) -> str:
     )
 
 
-def _upstream(environ: Mapping[str, str]) -> Path:
+def upstream_folder(environ: Mapping[str, str] = os.environ) -> Path:
     """$FORESITE_UPSTREAM, else the folder beside the checkout."""
     own = environ.get("FORESITE_UPSTREAM")
     return Path(own) if own else TOOLS.parent.parent / "shared" / "upstream"
@@ -223,7 +223,8 @@ def _upstream(environ: Mapping[str, str]) -> Path:
 def _unpack(found: Path, target: Path, wanted: Given) -> None:
     """Write the executable that ``found`` holds, and refuse another one than what is pinned."""
     try:
-        with _open(found) as packed, target.open("wb") as out:
+        open_packed = lzma.open if found.suffix == ".xz" else open
+        with open_packed(found, "rb") as packed, target.open("wb") as out:
             shutil.copyfileobj(packed, out, _CHUNK_BYTES)
     except (lzma.LZMAError, EOFError) as error:
         raise ToolchainError(f"{found} cannot be unpacked: {error}", how_to_get(wanted)) from error
@@ -233,7 +234,3 @@ def _unpack(found: Path, target: Path, wanted: Given) -> None:
         message = f"{found} is not the pinned {wanted.name} {wanted.version} but {digest}"
         raise ToolchainError(message, how_to_get(wanted))
     target.chmod(0o755)
-
-
-def _open(found: Path) -> IO[bytes]:
-    return lzma.open(found) if found.suffix == ".xz" else found.open("rb")

@@ -15,15 +15,6 @@ _PAIRS = (
 )
 
 
-def package_version(package: str) -> Version:
-    """The version of an installed Python package; an error if there is none."""
-    try:
-        return Version.parse(version(package))
-    except PackageNotFoundError as error:
-        message = f"the Python package {package} is not installed"
-        raise ToolchainError(message, "run `uv sync`") from error
-
-
 def check_pairs(wanted: Iterable[Part], tools: Mapping[str, Tool]) -> None:
     """Raise if an SDK and what it talks to differ; what is not built yet counts by its pin."""
     by_name = {part.name: part for part in wanted}
@@ -36,7 +27,11 @@ def check_pairs(wanted: Iterable[Part], tools: Mapping[str, Tool]) -> None:
 
 def mismatch(name: str, found: Version, package: str, fits: Fits) -> None:
     """Raise if executable ``name`` of version ``found`` cannot serve the SDK ``package``."""
-    sdk = package_version(package)
+    try:
+        sdk = Version.parse(version(package))
+    except PackageNotFoundError as error:
+        message = f"the Python package {package} is not installed"
+        raise ToolchainError(message, "run `uv sync`") from error
     if fits.accepts(found, sdk):
         return
     rule = "the same version" if fits is Fits.EXACT else f"{sdk.major}.{sdk.minor} or newer"

@@ -8,16 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tools.toolchain.console import ToolchainError
 from tools.toolchain.version import Fits, Version
 
 TOOLS = Path(__file__).resolve().parent.parent
 VERSIONS = TOOLS / "versions.toml"
 GROUPS = (
     "pulumi", "controlplane", "newest", "cluster-api", "scheduling", "remediation", "snapshots",
-    "given", "schedulers", "metal3", "pivot", "management",
+    "given", "schedulers", "metal3", "pivot", "management", "rivals",
 )  # fmt: skip
-OPTIONAL = ("schedulers", "metal3", "pivot", "management")
-"""Made ready only where they are named: long proofs alone run them."""
+OPTIONAL = ("schedulers", "metal3", "pivot", "management", "rivals")
+"""Made ready only where they are named: long proofs and measurements alone run them."""
 _SOURCES = ("go.mod", "go.sum", "main.go")
 
 
@@ -88,10 +89,10 @@ def parts() -> Mapping[str, Part]:
 
 
 def in_groups(groups: Iterable[str]) -> tuple[Part, ...]:
-    """The parts of ``groups`` (see GROUPS), in the table's order."""
+    """The parts of ``groups`` (see GROUPS), in the table's order. Raises ToolchainError."""
     wanted = set(groups)
     if unknown := wanted - set(GROUPS):
-        raise ValueError(f"unknown group {sorted(unknown)}, known are {list(GROUPS)}")
+        raise ToolchainError(f"unknown: {', '.join(sorted(unknown))}", f"name one of {GROUPS}")
     return tuple(part for part in parts().values() if part.group in wanted)
 
 

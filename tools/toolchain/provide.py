@@ -5,9 +5,9 @@ Given executables (installed.py) cannot be built: ``ensure`` takes those that ar
 stands in for a part is kept as a build of it is, with the files that belong beside it.
 """
 
-import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from tools.toolchain.archives import find_downloaded, take_archives
@@ -40,7 +40,7 @@ def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
     shown = console or Console()
     names = tuple(groups)
     wanted = in_groups(names)
-    tools, missing = _look(wanted, os.environ)
+    tools, missing = look(wanted)
     taken = _obtain_given(names, shown)
     for tool in (tools | taken).values():
         shown.say(f"{tool.name} {tool.version}: {tool.origin.value}, {tool.path}")
@@ -77,7 +77,7 @@ def locate(groups: Iterable[str]) -> Tools:
     """
     names = tuple(groups)
     wanted = in_groups(names)
-    tools, missing = _look(wanted, os.environ)
+    tools, missing = look(wanted)
     if missing:
         absent = ", ".join(f"{part.name} {part.version}" for part in missing)
         fix = f"run `python -m tools.toolchain ensure {' '.join(names)}`"
@@ -98,7 +98,7 @@ def _obtain_given(groups: Iterable[str], console: Console) -> Tools:
     return taken
 
 
-def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[Part]]:
+def look(wanted: Iterable[Part]) -> tuple[Tools, list[Part]]:
     """The tools that are there, and the missing parts."""
     tools: Tools = {}
     missing = []
@@ -106,21 +106,12 @@ def _look(wanted: Iterable[Part], env: Mapping[str, str]) -> tuple[Tools, list[P
         # The table has the CLI before its language host, which is looked for beside it.
         cli = tools.get("pulumi") if part.name == HOST else None
         beside = cli.path if cli and cli.origin is Origin.INSTALLED else None
-        tool = find_installed(part, env, beside) or find_downloaded(part) or _built_tool(part)
-        if tool:
+        tool = find_installed(part, beside=beside) or find_downloaded(part) or _kept(part)
+        if tool.path.exists():
             tools[part.name] = tool
         else:
             missing.append(part)
     return tools, missing
-
-
-def _folder(part: Part) -> Path:
-    """The folder of a part: under its pins, and the digest of what stands in for it."""
-    key = cache_key(part, platform_tag())
-    stand_in = _stand_in(part)
-    if stand_in:
-        key += f"-{stand_ins()[part.name].sha256[:12]}"
-    return cache_directory() / "parts" / key
 
 
 def _stand_in(part: Part) -> Tool | None:
@@ -129,28 +120,23 @@ def _stand_in(part: Part) -> Tool | None:
     return obtain(wanted) if wanted else None
 
 
-def _built_tool(part: Part) -> Tool | None:
-    path = _folder(part) / part.name
-    return _as_tool(part, path) if path.exists() else None
-
-
-def _as_tool(part: Part, path: Path) -> Tool:
-    stand_in = _stand_in(part)
+def _kept(part: Part) -> Tool:
+    """The build of a part, or what stands in for it, where the cache keeps it: under its pins, and
+    the digest of what stands in."""
+    key, stand_in = cache_key(part, platform_tag()), _stand_in(part)
     if stand_in:
-        return replace(stand_in, path=path)
-    return Tool(part.name, part.version, path, Origin.BUILT)
+        key += f"-{stand_ins()[part.name].sha256[:12]}"
+    tool = stand_in or Tool(part.name, part.version, Path(), Origin.BUILT)
+    return replace(tool, path=cache_directory() / "parts" / key / part.name)
 
 
 def _build_once(part: Part, console: Console, count: str) -> Tool:
     """Build ``part`` unless another process has just done so."""
-    stand_in, folder = _stand_in(part), _folder(part)
-    label = f"{part.name} {stand_in.version if stand_in else part.version}"
-
-    def waiting() -> None:
-        console.say(f"{label}: another process is building it, waiting")
-
-    with hold_lock(part.name, cache_directory(), waiting):
-        if tool := _built_tool(part):
+    stand_in, tool = _stand_in(part), _kept(part)
+    label, folder = f"{part.name} {tool.version}", tool.path.parent
+    waiting = partial(console.say, f"{label}: another process is building it, waiting")
+    with hold_lock(part.name, waiting):
+        if tool.path.exists():
             return tool
         if stand_in is None:
             console.say(f"{label}: building ({count}), about {part.minutes:g} min on two cores")
@@ -159,4 +145,4 @@ def _build_once(part: Part, console: Console, count: str) -> Tool:
             with writing(draft):
                 build(part, draft, console, label, instead=stand_in.path if stand_in else None)
         console.say(f"{label}: {'taken' if stand_in else 'built'}, {folder}")
-    return _as_tool(part, folder / part.name)
+    return tool

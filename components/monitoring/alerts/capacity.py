@@ -1,6 +1,7 @@
 """Accelerators by model and team: how many there are, can be used, are used and guaranteed."""
 
 from collections.abc import Iterator
+from itertools import chain
 
 from components.making.manifest import Json
 from components.making.promql import NODES, asks, ready, resource_label, state
@@ -19,53 +20,47 @@ def rules(site: Site) -> list[Json | Alert]:
     pools = [pool for pool in site.file.pools if site.model(pool) and site.hosts_of(pool)]
     if not pools:
         return []
-    told = TOLD.at(site)
+    told, models = TOLD.at(site), site.models()
+    asked = {model: asks(site, model, 'node!=""') for model in models}
+    # The devices of all machines that the site file declares, with or without a Node.
+    declared = {
+        model: sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model))
+        for model in models
+    }
+    requests = (told.records("requests", asked=asked[model], model=model) for model in models)
     return [
         *(each for pool in pools for each in _of_pool(site, pool)),
         *TOLD.records("sums"),
-        *(_machines(site, model) for model in site.models()),
         *(
-            each
-            for model in site.models()
-            for each in told.records("requests", asked=asks(site, model, 'node!=""'), model=model)
+            record("accelerators_expected:sum", f"vector({n})", model=m)
+            for m, n in declared.items()
         ),
+        *chain.from_iterable(requests),
         *_of_teams(site),
-        *(_missing_devices(site, model) for model in site.models()),
+        *(_missing_devices(site, model) for model in models),
     ]
 
 
 def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
-    nodes = f'{NODES}{{pool="{pool.name}"}}'
-    count = site.devices(pool)
-    yield record("accelerators_expected:node", f"{nodes} * {count}", pool=pool.name)
-    model = site.model(pool) or ""
-    if uses_dra(site, model):
-        # No metric tells what a DRA driver offers.
-        yield record("accelerators_allocatable:node", f"{nodes} * {count}", pool=pool.name)
-        return
-    resource = resource_label(site.accelerators[model].plugin.resource)
-    offered = state(site, "kube_node_status_allocatable", f'resource="{resource}"')
-    expr = f"{nodes} * on (node) group_left () max by (node) ({offered}) or {nodes} * 0"
+    nodes, model = f'{NODES}{{pool="{pool.name}"}}', site.model(pool) or ""
+    expr = f"{nodes} * {site.devices(pool)}"
+    yield record("accelerators_expected:node", expr, pool=pool.name)
+    # No metric tells what a DRA driver offers.
+    if not uses_dra(site, model):
+        resource = resource_label(site.accelerators[model].plugin.resource)
+        offered = state(site, "kube_node_status_allocatable", f'resource="{resource}"')
+        expr = f"{nodes} * on (node) group_left () max by (node) ({offered}) or {nodes} * 0"
     yield record("accelerators_allocatable:node", expr, pool=pool.name)
 
 
-def _machines(site: Site, model: str) -> Json:
-    """The devices of all machines that the site file declares, with or without a Node."""
-    found = sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model))
-    return record("accelerators_expected:sum", f"vector({found})", model=model)
-
-
-def _of_teams(site: Site) -> Iterator[Json]:
+def _of_teams(site: Site) -> list[Json]:
     guarantees = [
-        (team.name, model, count)
+        record("accelerators_promised:team", f"vector({count})", team=team.name, model=model)
         for team in sorted(site.scheduling.teams, key=lambda each: each.name)
         for model, count in sorted(team.accelerators.items())
         if count and model in site.models()
     ]
-    for name, model, count in guarantees:
-        yield record("accelerators_promised:team", f"vector({count})", team=name, model=model)
-    if guarantees:
-        yield from TOLD.records("used")
+    return [*guarantees, *(TOLD.records("used") if guarantees else ())]
 
 
 def _missing_devices(site: Site, model: str) -> Alert:

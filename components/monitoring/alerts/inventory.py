@@ -25,7 +25,11 @@ def rules(site: Site) -> list[Json]:
         *(_nodes(site, pool) for pool in site.file.pools if site.hosts_of(pool)),
         *_racks(site),
         *told.records("out", taints=one_of(taints)),
-        *_teams(site),
+        *(
+            record("namespace_team:info", "vector(1)", namespace=namespace, team=team.name)
+            for team in sorted(site.scheduling.teams, key=lambda each: each.name)
+            for namespace in team.namespaces
+        ),
         *_faults(site),
         *told.records("states", **keys, or_faulty=told.say("or_faulty") if faulty else ""),
     ]
@@ -49,12 +53,6 @@ def _racks(site: Site) -> Iterator[Json]:
         yield record("rack_hosts:count", f"vector({len(names)})", zone=zone, rack=rack)
 
 
-def _teams(site: Site) -> Iterator[Json]:
-    for team in sorted(site.scheduling.teams, key=lambda each: each.name):
-        for namespace in team.namespaces:
-            yield record("namespace_team:info", "vector(1)", namespace=namespace, team=team.name)
-
-
 def _faults(site: Site) -> Iterator[Json]:
     there = {fault: None for pool in site.file.pools for fault in site.faults(pool)}
     for fault in there:
@@ -66,11 +64,6 @@ def _faults(site: Site) -> Iterator[Json]:
             for fault in site.repairs(pool, remediator):
                 if fault is Fault.PCIE_LINK_DEGRADED and site.taints_devices(pool):
                     continue  # whether it is the host's is the program's to say
-                yield record(
-                    "fault_mended:info",
-                    "vector(1)",
-                    pool=pool.name,
-                    fault=f"{fault}",
-                    healer=remediator.name,
-                    kind=remediator.kind.value,
-                )
+                by = {"healer": remediator.name, "kind": remediator.kind.value}
+                labels = {"pool": pool.name, "fault": f"{fault}", **by}
+                yield record("fault_mended:info", "vector(1)", **labels)

@@ -48,11 +48,12 @@ def join_node(site: Site, query: str) -> str:
     back by another name, it is the ready one."""
     info = f"max by (internal_ip, node) ({state(site, 'kube_node_info')})"
     owner = f"topk by (internal_ip) (1, {info} + on (node) group_left () {ready(site)}) > bool 0"
-    address = f'label_replace({query}, "internal_ip", "$1", "instance", "([^:]+)(:[0-9]+)?")'
-    name = f'label_replace({query}, "node", "$1", "instance", "([^:]+)(:[0-9]+)?")'
-    return (
-        f"{address} * on (internal_ip) group_left (node) ({owner}) or {name} and on (node) {NODES}"
+    address, name = (
+        f'label_replace({query}, "{label}", "$1", "instance", "([^:]+)(:[0-9]+)?")'
+        for label in ("internal_ip", "node")
     )
+    joined = f"{address} * on (internal_ip) group_left (node) ({owner})"
+    return f"{joined} or {name} and on (node) {NODES}"
 
 
 def _loop(site: Site) -> Alert:
@@ -97,11 +98,6 @@ def _down(site: Site, pool: Pool) -> Alert:
     """Half of a pool is more than planned work takes; a pool that planned work may empty is down
     when it is empty for longer than that."""
     half, left = ceil(site.replicas(pool) / 2), least(site, pool)
-    return TOLD.alert(
-        "PoolDown",
-        pool=pool.name,
-        machines=site.replicas(pool),
-        floor=max(1, min(half, left)),
-        known=KNOWN,
-        lasts="15m" if left >= 1 else REINSTALLED,
-    )
+    values = {"pool": pool.name, "machines": site.replicas(pool), "known": KNOWN}
+    lasts = "15m" if left >= 1 else REINSTALLED
+    return TOLD.alert("PoolDown", **values, floor=max(1, min(half, left)), lasts=lasts)

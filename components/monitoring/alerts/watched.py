@@ -1,6 +1,6 @@
 """The base of the other alerts: that there are metrics at all."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from components.making.promql import UPTIME, Exporter, job, recent, series
 from components.making.told import Told
@@ -21,30 +21,20 @@ def rules(site: Site, scrapes: Sequence[Scrape]) -> list[Alert]:
         {each.job: each for each in scrapes if each.exporter}.values(),
         key=lambda each: (bool(each.always), each.job != each.exporter),
     )
+    signs = {each.job: recent(each.always) if each.always else _answers(each.job) for each in asked}
+    own = {each.value: _answers(job(site, each)) for each in (*VITAL, *BY_UP)}
+    # Nodes that one alone of the programs is gone from.
+    nodes = {Exporter.NODE_EXPORTER.value: UPTIME}
+    nodes |= {each.job: _answers(each.job) for each in scrapes if each.every_node}
     return [
-        *(_absent("WatchLost", _answers(job(site, each)), each) for each in VITAL),
-        *(_absent("ExporterGone", _answers(job(site, each)), each) for each in BY_UP),
         *(
-            _absent(
-                "ExporterGone", recent(each.always) if each.always else _answers(each.job), each.job
-            )
-            for each in asked
+            TOLD.alert("WatchLost" if name in VITAL else "ExporterGone", up=sign, exporter=name)
+            for name, sign in own.items()
         ),
-        *_on_nodes(scrapes),
+        *(TOLD.alert("ExporterGone", up=sign, exporter=name) for name, sign in signs.items()),
+        *(TOLD.alert("NodeUnwatched", there=sign, exporter=name) for name, sign in nodes.items()),
     ]
-
-
-def _absent(name: str, sign: str, exporter: str) -> Alert:
-    return TOLD.alert(name, up=sign, exporter=exporter)
 
 
 def _answers(job_name: str) -> str:
     return f"{series('up', job_name)} == 1"
-
-
-def _on_nodes(scrapes: Sequence[Scrape]) -> Iterator[Alert]:
-    """Nodes that one alone of the programs is gone from."""
-    known = {Exporter.NODE_EXPORTER.value: UPTIME}
-    known |= {each.job: _answers(each.job) for each in scrapes if each.every_node}
-    for exporter, there in known.items():
-        yield TOLD.alert("NodeUnwatched", exporter=exporter, there=there)

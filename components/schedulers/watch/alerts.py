@@ -2,30 +2,26 @@
 and stays up, and how fast the API server answers them.
 """
 
-from collections.abc import Iterator
-
 from components.making.told import Told
 from components.making.watch import Alert, Board
 from components.schedulers.names import SCHEDULER, job, kinds, kube_schedulers, run_here
 from schemas.facts.site import Site
-from schemas.model.scheduling import Backend, KubeScheduler
 from schemas.model.vocabulary import BackendKind
 
 TOLD = Told(__file__)
+DOWN, STUCK, RESTARTS = "SchedulerDown", "SchedulerStuck", "SchedulerRestarts"
+PLACES_NOTHING = "SchedulerPlacesNothing"
+"""Of schedulers with gangs."""
 
 
 def rules(site: Site) -> list[Alert]:
     """The alerts of each scheduler."""
-    return [alert for each in run_here(site) for alert in _scheduler(site, *each)]
-
-
-def _scheduler(site: Site, backend: Backend, scheduler: KubeScheduler) -> Iterator[Alert]:
-    values = {"scheduler": backend.name, "namespace": site.scheduling.namespace}
-    yield TOLD.at(site).alert("SchedulerDown", **values)
-    if scheduler.gang:
-        yield TOLD.at(site).alert("SchedulerPlacesNothing", **values)
-    yield TOLD.at(site).alert("SchedulerStuck", **values)
-    yield TOLD.at(site).alert("SchedulerRestarts", **values, container=SCHEDULER)
+    values = {"namespace": site.scheduling.namespace, "container": SCHEDULER}
+    return [
+        TOLD.at(site).alert(name, scheduler=backend.name, **values)
+        for backend, scheduler in run_here(site)
+        for name in (DOWN, *([PLACES_NOTHING] if scheduler.gang else ()), STUCK, RESTARTS)
+    ]
 
 
 def board(site: Site) -> Board:

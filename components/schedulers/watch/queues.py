@@ -2,8 +2,6 @@
 wakes, queues of Kueue and Volcano, and the end of the off-peak days.
 """
 
-from collections.abc import Iterator
-
 from components.making.manifest import Json
 from components.making.promql import asks, minutes, pending
 from components.making.told import Told
@@ -32,7 +30,10 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
         teams = any(team.accelerators for team in site.scheduling.teams)
         pods = told.table("of_teams" if teams else "of_anybody", **values)
         found.append(told.alert("PodsWait", **values, **pods))
-    found += _gangs(site, limits)
+    gang_waits = {"minutes": limits.gang_minutes, "seconds": limits.gang_minutes * 60}
+    for backend in site.scheduling.backends:
+        if backend.scheduler is not None and backend.scheduler.gang is not None:
+            found.append(told.alert("GangWaits", scheduler=backend.name, **gang_waits))
     if BackendKind.KUEUE in kinds(site):
         found += [told.alert(each, **values) for each in ("KueueQueueStuck", "KueueQueueInactive")]
     if BackendKind.VOLCANO in kinds(site):
@@ -42,14 +43,6 @@ def rules(site: Site, limits: Thresholds) -> list[Json | Alert]:
         last = {"end": end, "last_day": off_peak.last_day}
         found.append(told.alert("OffPeakEnds", **last, day=DAY, warn_days=WARN_DAYS))
     return found
-
-
-def _gangs(site: Site, limits: Thresholds) -> Iterator[Alert]:
-    """One for each scheduler with the gang plugin."""
-    waited = {"minutes": limits.gang_minutes, "seconds": limits.gang_minutes * 60}
-    for backend in site.scheduling.backends:
-        if backend.scheduler is not None and backend.scheduler.gang is not None:
-            yield TOLD.at(site).alert("GangWaits", scheduler=backend.name, **waited)
 
 
 def board(site: Site) -> Board:
@@ -66,11 +59,9 @@ def board(site: Site) -> Board:
 
 
 def _of_scheduler(backend: Backend) -> list[Panel]:
-    values = {"name": backend.name, "job": job(backend)}
-    found = TOLD.panels("scheduler", **values)
     scheduler = backend.scheduler
-    if scheduler is not None and scheduler.gang is not None:
-        found += TOLD.panels("gangs", **values)
-    if scheduler is not None and scheduler.throttler is not None:
-        found += TOLD.panels("throttles", **values)
-    return found
+    gangs, throttler = (scheduler.gang, scheduler.throttler) if scheduler else (None, None)
+    there = {"scheduler": backend, "gangs": gangs, "throttles": throttler}
+    names = [name for name, each in there.items() if each is not None]
+    values = {"name": backend.name, "job": job(backend)}
+    return [panel for name in names for panel in TOLD.panels(name, **values)]

@@ -19,7 +19,8 @@ from components.effects.vocabulary import (
 )
 from components.machines.fleet import side_of
 from components.making.manifest import Json
-from components.teams.effects import KINDS, RULES
+from components.teams import effects as own
+from components.teams.effects import RULES
 from components.teams.names import COMPONENT
 from components.teams.objects import objects
 from schemas.facts.site import Site
@@ -310,4 +311,4 @@ def test_every_kind_of_a_team_has_rules() -> None:
     made |= {each.group_kind for each in objects(topology)}
     known = {rule.kind for rule in TABLE}
     assert made <= known
-    assert {kind.name for kind in KINDS} <= made
+    assert {kind.name for kind in own.TABLE.kinds} <= made

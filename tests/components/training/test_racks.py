@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from components.making.manifest import Json
-from components.training.made import Made, make
+from components.training.made import Made
 from components.training.request import JobRequest, Template
 from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
@@ -14,7 +14,7 @@ from schemas.model.accelerators import ComputeDomains
 from schemas.model.hardware import NvlinkDomain
 from schemas.model.vocabulary import TopologyLevel
 from tests.kit.training_pods import Pod, expanded
-from tests.kit.training_site import fitting, gangs, made, refused, request, sites
+from tests.kit.training_site import fitting, gangs, made, make, refused, request, sites
 
 KINDS = sorted(sites())
 RACK = "foresite.dev/rack"

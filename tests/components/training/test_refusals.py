@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from components.training.checks import refusals
 from components.training.fitting import largest_guarantee
 from components.training.jobset import tf_config
-from components.training.made import Made, make
+from components.training.made import Made
 from components.training.request import JobRequest, Template
 from components.training.setting import Setting
 from schemas.facts.site import Site
@@ -28,6 +28,7 @@ from tests.kit.training_site import (
     fitting,
     gangs,
     made,
+    make,
     pools,
     refused,
     request,

@@ -16,7 +16,7 @@ from components.making.manifest import Json
 from components.making.object_cache_client import FOLDER, TOKEN_PATH, TOKEN_VARIABLE, URL_VARIABLE
 from components.making.rdma import NETWORKS_ANNOTATION, needs
 from components.training import examples
-from components.training.made import Made, make
+from components.training.made import Made
 from components.training.mpi import SSH_PORT
 from components.training.request import JobRequest, Template
 from components.training.room import room
@@ -41,6 +41,7 @@ from tests.kit.training_site import (
     fitting,
     gangs,
     made,
+    make,
     pools,
     request,
     scheduling,
