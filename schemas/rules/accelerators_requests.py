@@ -9,13 +9,7 @@ counted against what is idle on a node, also one that a DeviceClass bears).
 import re
 from collections.abc import Iterator
 
-from schemas.facts.feature_gates import (
-    OLDEST,
-    OLDEST_DRA,
-    completed_models,
-    counted_models,
-    uses_dra,
-)
+from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, counted_models
 from schemas.facts.sharing import MIG_RESOURCE
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings, GpuOperator
@@ -104,7 +98,7 @@ def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
 def _on_nodes(site: Site, each: Served) -> bool:
     """True if a device plugin makes the model's own resource one of its nodes."""
     made = site.resource(each.model) == each.record.plugin.resource
-    return made and not uses_dra(site, each.model)
+    return made and not site.uses_dra(each.model)
 
 
 def gpu_operator(

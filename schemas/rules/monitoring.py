@@ -23,16 +23,12 @@ where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainIn
 
 
 def receivers(monitoring: Monitoring) -> Iterator[Finding]:
-    """Receivers have names of their own, their addresses are in Secrets, and each is used."""
+    """The addresses of receivers are in Secrets, and each is used."""
     used = {monitoring.routes.critical, monitoring.routes.warning}
-    seen: set[str] = set()
     for index, receiver in enumerate(monitoring.receivers):
         place = (*_PLACE, "receivers", index)
-        if receiver.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "receivers", receiver.name, "remove it")
-        elif receiver.name not in used:
+        if receiver.name not in used:
             yield say("receiver-unused", (*place, "name"), receiver)
-        seen.add(receiver.name)
         if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
             yield say("receiver-channel-unused", (*place, "channel"), receiver)
         if receiver.key == "." or receiver.key.startswith(".."):

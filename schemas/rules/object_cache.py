@@ -12,7 +12,6 @@ from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
 from schemas.rules.finding import Finding, Path, advise, say
-from schemas.rules.pools import pools_once
 
 FILLED_PERCENT = 95
 """Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,
@@ -157,14 +156,7 @@ def bucket_namespaces(site: Site, cache: Cache) -> Iterator[Finding]:
     for index, bucket in enumerate(cache.buckets):
         for number, name in enumerate(bucket.namespaces):
             place = (*_PLACE, "buckets", index, "namespaces", number)
-            if name in bucket.namespaces[:number]:
-                yield say("listed-twice", place, f"namespace {name}")
-            elif known and name not in (*known, cache.namespace):
+            if known and name not in (*known, cache.namespace):
                 otherwise = "remove it, or give it to a team in scheduling.teams"
                 advice = advise(name, sorted(known), otherwise)
                 yield say("bucket-namespace-unknown", place, name, advice)
-
-
-def keeping_pools(site: Site, cache: Cache) -> Iterator[Finding]:
-    """Pools that keep objects are pools of the site, each named once."""
-    yield from pools_once(site, _PLACE, cache.pools or ())

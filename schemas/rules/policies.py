@@ -101,13 +101,3 @@ def fault_of(expression: str) -> tuple[str, str] | None:
         message = "the expression looks at nothing of the object, so it holds always or never"
         return message, "write what must be true of object, oldObject, request or namespaceObject"
     return None
-
-
-def exceptions(site: Site) -> Iterator[Finding]:
-    """Each exception is there once."""
-    seen: set[tuple[str, str]] = set()
-    for index, each in enumerate(site.file.policies.exceptions):
-        place = (*_PLACE, "exceptions", index)
-        if (each.rule, each.object) in seen:
-            yield say("exception-twice", (*place, "object"), each.object[:60], each)
-        seen.add((each.rule, each.object))

@@ -64,19 +64,6 @@ def team_names(site: Site) -> Iterator[Finding]:
             yield say("team-name-of-queue", (*place, "name"), team)
 
 
-def team_priorities(site: Site) -> Iterator[Finding]:
-    """The PriorityClasses of a team are PriorityClasses of the site, each named once."""
-    known = [priority.name for priority in site.scheduling.priorities]
-    for place, team in teams_of(site):
-        for index, name in enumerate(team.priorities):
-            here = (*place, "priorities", index)
-            if name not in known:
-                others = f"write one of {', '.join(known)}" if known else "add it to priorities"
-                yield say("priority-unknown", here, name, advise(name, known, others))
-            elif name in team.priorities[:index]:
-                yield say("listed-twice", here, f"PriorityClass {name}")
-
-
 def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """A container's default request is within its limit, and that within what it may request."""
     yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
