@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
 from policies.rule import Json, Object
-from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.bodies import Path, mapping
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod's spec, in the order in which their containers start."""
 ENDING = ("CronJob", "Job", "JobSet", "NodeOperationTemplate", "TrainJob")
 """Kinds whose pods end by themselves; what has "Runtime" in its name is a template of such."""
-Path = tuple[str | int, ...]
 
 
 class Container(NamedTuple):

@@ -9,6 +9,7 @@ from pathlib import Path
 from policies.exceptions import Exemption, ours
 from policies.rule import Rule
 from policies.rules import DOMAINS
+from schemas.kubernetes.tables import write_pages
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy-rules.md"
 TEXT = (
@@ -52,16 +53,5 @@ def _cell(text: str) -> str:
     return text
 
 
-def main() -> int:
-    """Write the page; with --check only compare, and fail where it differs."""
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page()
-    if "--check" in sys.argv[1:]:
-        print("docs/policy-rules.md is not up to date" if stale else "up to date")
-        return int(stale)
-    if stale:
-        PAGE.write_text(page(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_pages({PAGE: page()}, sys.argv[1:]))

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from policies.embedded import Path, bodies, format_path
+from policies.embedded import bodies, format_path
 from policies.pods import pods
 from policies.rule import Found, Json, Object
+from schemas.kubernetes.bodies import Path
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.tables import read_table
 

@@ -6,10 +6,11 @@ How credentials look is in schemas/kubernetes/secret_forms.py.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from policies.embedded import Path, format_path
+from policies.embedded import format_path
 from policies.messages import say
 from policies.pods import Container, Pod, items
 from policies.rule import Found, Json, Object, text
+from schemas.kubernetes.bodies import Path
 from schemas.kubernetes.outline import outline
 from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
 

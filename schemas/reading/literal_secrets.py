@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from schemas.kubernetes import secret_scan
+from schemas.kubernetes.bodies import nodes
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_forms import IN_TEXT
@@ -19,7 +20,6 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.region import BUNDLED
-from schemas.reading.paths import nodes
 from schemas.reading.wording import Node, schema_at
 from schemas.reading.yaml_reader import Document, Path
 

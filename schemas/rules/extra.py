@@ -8,12 +8,11 @@ from typing import NamedTuple
 from schemas.facts.adopted import management_names
 from schemas.facts.brought import OWN, Brought, every_extra, files_of, has_own_rules, is_managed
 from schemas.facts.site import Site
-from schemas.kubernetes.bodies import Json, mapping
+from schemas.kubernetes.bodies import Json, mapping, nodes
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
-from schemas.reading.paths import nodes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace, say
