@@ -3,12 +3,15 @@
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 
+@cache
 def read_table(module: str, name: str = "") -> dict[str, Any]:
-    """The table beside a module (its ``__file__``): the one of the module's name, or another."""
+    """The table beside a module (its ``__file__``): the one of the module's name, or another. Never
+    change it."""
     path = Path(module)
     file = path.with_name(name) if name else path.with_suffix(".toml")
     return tomllib.loads(file.read_text("utf-8"))

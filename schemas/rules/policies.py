@@ -9,7 +9,6 @@ definition (literals, comments).
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from schemas.facts.site import Site
 from schemas.kubernetes import tables
@@ -71,13 +70,7 @@ def in_no_namespace(group: str, name: str) -> bool:
     """True if the objects of a resource are known to be in no namespace. A binding's
     namespaceSelector leaves none of these out (apiserver, pkg/admission/plugin/webhook/predicates/
     namespace/matcher.go); a Namespace it judges by its own labels."""
-    return name in _in_no_namespace().get(group, ())
-
-
-@cache
-def _in_no_namespace() -> dict[str, list[str]]:
-    """By group the names of resources that are in no namespace."""
-    return read_table(tables.__file__, "no_namespace.toml")
+    return name in read_table(tables.__file__, "no_namespace.toml").get(group, ())
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:
