@@ -79,7 +79,6 @@ def zone_size(at: InZone) -> Iterator[Finding]:
     reserved = 3 + (IPv4Address(site.file.cluster.endpoint) in network)
     room = max(0, network.num_addresses - reserved)
     if room < max(1, count):
-        need = (
-            32 - (max(1, count) + 3).bit_length()
-        )  # a larger network may hold the endpoint as well
+        # A larger network may hold the endpoint as well.
+        need = 32 - (max(1, count) + 3).bit_length()
         yield say("zone-too-small", at.path("network"), network, room, zone, count, need)
