@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.addresses import AnyNetwork
 from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, InZone, Path, say
 
@@ -24,6 +23,7 @@ _PURPOSES = {
 }
 
 parse_network = lru_cache(maxsize=64)(IPv4Network)
+_any_network = lru_cache(maxsize=64)(ip_network)
 """The network of a text; many rules read the same few."""
 
 
@@ -37,11 +37,6 @@ def networks(site: Site) -> Iterator[Finding]:
         shared = shared or (first[0] == "zones" and place[0] == "bmc")
         if network.version == other.version and network.overlaps(other) and not shared:
             yield say("network-overlap", place, other, other_name, network, name)
-
-
-@lru_cache(maxsize=64)
-def _any_network(text: str) -> AnyNetwork:
-    return ip_network(text)
 
 
 def site_networks(site: Site) -> Iterator[tuple[str, Path, str]]:

@@ -83,10 +83,6 @@ def compute_domains(
     version = site.file.cluster.workers or site.file.cluster.kubernetes
     if numbers(version) < KUBERNETES:
         yield say("compute-domains-kubernetes", ("cluster", field), version)
-    yield from _drivers(site)
-
-
-def _drivers(site: Site) -> Iterator[Finding]:
     for pool in nvlink_pools(site):
         model = site.model(pool)
         record = site.accelerators.get(model) if model else None

@@ -89,21 +89,16 @@ def capacity(site: Site, cache: Cache) -> Iterator[Finding]:
             yield say(row, place, pool)
         elif profile.data_nvme_gb is not None:
             smallest = min(smallest or pool, pool, key=lambda each: _gigabytes(site, each))
-    if smallest is not None:
-        yield from _full_disk(cache, smallest, _gigabytes(site, smallest))
+    gigabytes = _gigabytes(site, smallest) if smallest else 0
+    most, size = gigabytes * 10**9 * FILLED_PERCENT // 100, amount(cache.capacity)
+    if smallest and size > most:
+        less = f"write {most // GIB}Gi or less, or " * (most >= GIB)
+        values = cache, size / 10**9, smallest, gigabytes, FILLED_PERCENT, less
+        yield say("cache-disk-too-small", (*_PLACE, "capacity"), *values)
 
 
 def _gigabytes(site: Site, pool: Pool) -> int:
     return site.profile(pool).data_nvme_gb or 0
-
-
-def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
-    most = gigabytes * 10**9 * FILLED_PERCENT // 100
-    if amount(cache.capacity) <= most:
-        return
-    less = f"write {most // GIB}Gi or less, or " * (most >= GIB)
-    values = cache, amount(cache.capacity) / 10**9, pool, gigabytes, FILLED_PERCENT, less
-    yield say("cache-disk-too-small", (*_PLACE, "capacity"), *values)
 
 
 def table(site: Site, cache: Cache) -> Iterator[Finding]:

@@ -106,10 +106,10 @@ def plugins(site: Site) -> Iterator[Finding]:
         name = scheduler.throttler
         if scheduler.gang is None and name is None:
             yield say("scheduler-without-plugins", at, backend)
-        if name is not None and name in throttlers:
+        if name in throttlers:
             yield say("throttler-name-taken", (*at, "throttler"), throttlers[name], backend, name)
-        if name is not None:
-            throttlers.setdefault(name, backend.name)
+        elif name is not None:
+            throttlers[name] = backend.name
 
 
 def gang_times(site: Site) -> Iterator[Finding]:
