@@ -12,18 +12,14 @@ from policies.rule import Found, Json, Object, text
 from schemas.kubernetes.bodies import mapping, texts
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
+from schemas.kubernetes.tables import read_table
 
 WEBHOOKS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 POLICIES = frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"})
 NEEDED = frozenset({"*", "pods", "nodes", "leases", "events", "pods/*", "*/*", "nodes/*"})
 """Resources that a cluster must write to recover (Kubernetes documentation, Admission Webhook
 Good Practices)."""
-NODE_PORTS = {
-    10248: "the kubelet's health",
-    10249: "kube-proxy's metrics",
-    10250: "the kubelet",
-    10256: "kube-proxy's health",
-}
+NODE_PORTS = {int(port): owner for port, owner in read_table(__file__)["node_ports"].items()}
 """TCP ports of every node (Kubernetes documentation, Ports and Protocols; kube-proxy's and the
 kubelet's defaults)."""
 

@@ -20,11 +20,7 @@ _PLACE: Path = ("policies",)
 _KIND = re.compile(
     r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"
 )
-LIVED_BY = {
-    ("", "nodes"), ("", "events"), ("", "bindings"), ("coordination.k8s.io", "leases"),
-    ("events.k8s.io", "events"), ("storage.k8s.io", "csinodes"),
-    ("certificates.k8s.io", "certificatesigningrequests"),
-}  # fmt: skip
+LIVED_BY = {*map(tuple, read_table(__file__)["lived_by"])}
 """Group and name of what kubelets and the control plane write to work at all."""
 _STRING = re.compile(
     r"//[^\n]*|[rR]?('''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
