@@ -6,11 +6,12 @@ applied. What cannot be read is told, as nobody can say what is in it.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
 from policies.memo import may_embed, memoize
 from policies.rule import Json, Object
+from schemas.kubernetes.bodies import Path, nodes
 from schemas.kubernetes.manifests import ManifestError, read_documents
 
 MAX_CHARACTERS = 2_000_000
@@ -55,22 +56,6 @@ def _objects_in(document: Any) -> Iterator[Json]:
             yield from _objects_in(item)
     elif document.get("apiVersion") and isinstance(document.get("kind"), str):
         yield document
-
-
-Step = str | int
-Path = tuple[Step, ...]
-
-
-def nodes(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """An object and all that is in it, keys left out, each with its place."""
-    yield path, value
-    items: Iterable[tuple[Step, Any]] = ()
-    if isinstance(value, dict):
-        items = ((str(key), item) for key, item in value.items())
-    elif isinstance(value, list):
-        items = enumerate(value)
-    for step, item in items:
-        yield from nodes(item, (*path, step))
 
 
 @memoize

@@ -5,20 +5,18 @@ and in any custom resource that has one, such as a JobSet or a NodeOperationTemp
 are text in an object count as well (policies/embedded.py).
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
-from policies.messages import say
-from policies.rule import Found, Json, Object
-from schemas.kubernetes.bodies import mapping
+from policies.rule import Json, Object
+from schemas.kubernetes.bodies import Path, mapping
 
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 """Fields of a pod's spec, in the order in which their containers start."""
 ENDING = ("CronJob", "Job", "JobSet", "NodeOperationTemplate", "TrainJob")
 """Kinds whose pods end by themselves; what has "Runtime" in its name is a template of such."""
-Path = tuple[str | int, ...]
 
 
 class Container(NamedTuple):
@@ -103,21 +101,6 @@ class Pod(NamedTuple):
         """True if it is meant to end by itself."""
         kind = str(self.maker.get("kind"))
         return kind in ENDING or "Runtime" in kind or self.spec.get("restartPolicy") == "Never"
-
-
-PodCheck = Callable[[Pod], Iterable[Found]]
-ContainerCheck = Callable[[Pod, Container], Iterable[Found]]
-
-
-def of_settings(field: str, refused: Callable[[Any], bool]) -> ContainerCheck:
-    """A rule's check that refuses some values of a field of each container's securityContext; the
-    row of its sentence has the field's name."""
-
-    def check_setting(_: Pod, each: Container) -> Iterator[Found]:
-        if refused(each.security.get(field)):
-            yield say(field, f"{each.path}.securityContext.{field}", each.name)
-
-    return check_setting
 
 
 def items(value: Json, key: str) -> list[tuple[int, Json]]:

@@ -9,27 +9,20 @@ from pathlib import Path
 from policies.exceptions import Exemption, ours
 from policies.rule import Rule
 from policies.rules import DOMAINS
+from schemas.kubernetes.tables import read_table, write_pages
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "policy-rules.md"
-TEXT = (
-    "This page lists the rules for every object of a site. It is for operators and reviewers. A "
-    "mandatory rule that is broken stops `check`, `render` and `up`; an advisory rule is only "
-    "shown. [policies.md](policies.md) explains how rules run, and how to make an exception."
-)
-EXCEPTIONS_TEXT = (
-    "These objects come from Foresite itself, and a rule would refuse them. `*` stands for any "
-    "text of a kind, a namespace or a name. If values are named, the exception covers no others."
-)
+_TEXTS = read_table(__file__)
 
 
 def page() -> str:
     """The page: the rules by domain, then the exceptions of ours by object."""
-    lines = ["# The rules", "", TEXT, ""]
+    lines = ["# The rules", "", _TEXTS["rules"], ""]
     for domain, rules in DOMAINS.items():
         lines += [f"## {domain.capitalize()}", ""]
         lines += ["| rule | | the rule demands | harm without it | source |"]
         lines += ["|---|---|---|---|---|", *(_row(rule) for rule in rules), ""]
-    lines += ["## Exceptions", "", EXCEPTIONS_TEXT, "", "| object | rule | why |"]
+    lines += ["## Exceptions", "", _TEXTS["exceptions"], "", "| object | rule | why |"]
     lines += ["|---|---|---|"]
     lines += [_exception(each) for each in sorted(ours(), key=lambda e: (e.object, e.rule))]
     return "\n".join([*lines, ""])
@@ -52,16 +45,5 @@ def _cell(text: str) -> str:
     return text
 
 
-def main() -> int:
-    """Write the page; with --check only compare, and fail where it differs."""
-    stale = not PAGE.exists() or PAGE.read_text(encoding="utf-8") != page()
-    if "--check" in sys.argv[1:]:
-        print("docs/policy-rules.md is not up to date" if stale else "up to date")
-        return int(stale)
-    if stale:
-        PAGE.write_text(page(), encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_pages({PAGE: page()}, sys.argv[1:]))

@@ -35,7 +35,7 @@ WHOLE = ("item", "object")
 SHOWN = 100
 """Characters of a part of an object that a mark shows; the digest after them is of all."""
 _STEP = re.compile(r'\["(?P<key>[^"]*)"\]|\[(?P<index>\d+)\]|(?P<name>[^.\[\]]+)')
-POD_NETWORK = "pod-network"
+POD_NETWORK, OWN = "pod-network", "components"
 Mark = tuple[str, str, str]
 """A danger of one object: its title, the broken rule, and the value or the number of times."""
 Place = tuple[str | int, ...]
@@ -86,19 +86,14 @@ class ThirdParty(NamedTuple):
 
 def parties(file: Json) -> dict[str, Party]:
     """The third parties of a site file as plain data, by component. Raises ExemptionError."""
-    found: dict[str, Party] = {}
-    extra = file.get("extra")
-    for index, entry in enumerate(extra if isinstance(extra, list) else ()):
-        if isinstance(entry, dict):
-            name = f"extra-{entry.get('name')}"
-            found[name] = _party(name, ("extra", index), entry)
-    for own, entry in mapping(file, "components").items():
-        if isinstance(entry, dict):
-            found[f"extra-{own}"] = _party(f"extra-{own}", ("components", own), entry)
-    network = mapping(mapping(file, "cluster"), "pod_network")
+    every: list[tuple[str, Place, Any]] = [
+        *((f"extra-{each.get('name')}", ("extra", n), each) for n, each in items(file, "extra")),
+        *((f"extra-{own}", (OWN, own), each) for own, each in mapping(file, OWN).items()),
+    ]
+    network = mapping(file, "cluster", "pod_network")
     if network.get("chart") or network.get("allow"):
-        found[POD_NETWORK] = _party(POD_NETWORK, ("cluster", "pod_network"), network)
-    return found
+        every.append((POD_NETWORK, ("cluster", "pod_network"), network))
+    return {name: _party(name, at, each) for name, at, each in every if isinstance(each, dict)}
 
 
 def _party(name: str, place: Place, entry: Mapping[str, Any]) -> Party:

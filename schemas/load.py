@@ -33,21 +33,13 @@ from schemas.reading.site_files import HOST_LIST, SITE_FILE, has_site, names_in,
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse, place, places, readable
 from schemas.reading.yaml_reader import Document, read_yaml
-from schemas.rules import (
-    Finding,
-    Footprint,
-    HostCell,
-    TextPlace,
-    attempt,
-    clashes,
-    footprint,
-    site_findings,
-)
+from schemas.rules import site_findings
 from schemas.rules.accelerators import own_models
 from schemas.rules.files import site_texts
-from schemas.rules.finding import advise, say
+from schemas.rules.finding import Finding, HostCell, TextPlace, advise, attempt, say
 from schemas.rules.identity import own_hardware, placeholders, site_name
 from schemas.rules.management import named_management
+from schemas.rules.sites import Footprint, clashes, footprint
 from schemas.rules.versions import release_findings
 
 # Both states of a repository have most files alike. What is kept here is never changed.

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from schemas.kubernetes.tables import read_table
+from schemas.kubernetes.tables import read_table, write_pages
 from schemas.model.codes import Code
 from schemas.model.region import BUNDLED, KEYS, Bundles
 from schemas.model.site_file import SiteFile
@@ -112,20 +112,5 @@ def _kind(node: dict[str, Any]) -> str:
     )
 
 
-def main() -> int:
-    """Write the pages; with --check only compare, and fail where they differ."""
-    stale = [
-        name
-        for name, text in pages().items()
-        if not (DOCS / name).exists() or (DOCS / name).read_text(encoding="utf-8") != text
-    ]
-    if "--check" in sys.argv[1:]:
-        print("\n".join(f"docs/{name} is not up to date" for name in stale) or "up to date")
-        return 1 if stale else 0
-    for name in stale:
-        (DOCS / name).write_text(pages()[name], encoding="utf-8")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(write_pages({DOCS / name: text for name, text in pages().items()}, sys.argv[1:]))

@@ -168,9 +168,6 @@ class _Walk:
 
         return change
 
-    def _catalogue_file(self, name: str, *entry: str) -> Document | None:
-        return catalogue_document(name, entry, self.catalogue)
-
     def _place(self) -> str:
         if self.document is None or self.origin is Origin.DEFAULT:
             return ""
@@ -181,29 +178,31 @@ class _Walk:
         field = self._field()
         if field == "release" and self.origin is Origin.SITE_FILE:
             self.value, self.origin, self.at = self.site.release, Origin.RELEASE, ()
-            self.document = self._catalogue_file(f"releases/{self.site.file.release}.yaml")
+            file = f"releases/{self.site.file.release}.yaml"
+            self.document = catalogue_document(file, (), self.catalogue)
             self.put = lambda release: _with(self.site, release=release)
         elif field == "pools.hardware":
             name = self.value
             self.value = self.site.hardware[name]
             own = name in self.site.file.hardware
-            self.origin, self.at = Origin.PROFILE, ("hardware", name)
+            entry = ("hardware", name)
+            self.origin, self.at = Origin.PROFILE, entry
             if not own:
-                self.document = self._catalogue_file("hardware.yaml", "hardware", name)
+                self.document = catalogue_document("hardware.yaml", entry, self.catalogue)
             site = self.site
             self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
 
     def _step(self, step: str) -> None:
         parent, put = self.value, self.put
         if isinstance(parent, Model):
-            field = self._known_step(step, type(parent).model_fields)
+            field = _known_name(step, [*type(parent).model_fields], self.path)
             self.description = field_docs(type(parent)).get(field, self.description)
             self.value, self.at = getattr(parent, field), (*self.at, field)
             if field not in parent.model_fields_set or self.origin is Origin.DEFAULT:
                 self.origin = Origin.DEFAULT
             self.put = lambda value: put(parent.model_copy(update={field: value}))
         elif isinstance(parent, Mapping):
-            key = self._known_step(step, parent)
+            key = _known_name(step, [*map(str, parent)], self.path)
             self.value, self.at = parent[key], (*self.at, key)
             self.put = lambda value: put({**parent, key: value})
         elif isinstance(parent, list):
@@ -222,13 +221,10 @@ class _Walk:
         names = [str(getattr(item, "name", "")) for item in items]
         number = re.fullmatch(r"\[?([0-9]{1,6})\]?", step)
         if number is None or step in names:
-            return names.index(self._known_step(step, [name for name in names if name]))
+            return names.index(_known_name(step, [name for name in names if name], self.path))
         if int(number[1]) < len(items):
             return int(number[1])
         raise UnknownPathError(f"there are {len(items)} items, from [0]")
-
-    def _known_step(self, step: str, names: Iterable[Any]) -> str:
-        return _known_name(step, list(map(str, names)), self.path)
 
 
 def _known_name(step: str, names: list[str], path: str) -> str:

@@ -138,10 +138,10 @@ def policy(rule: ClusterRule) -> Json:
     for each in rule.matches:
         head = {"apiGroups": [each["group"]], "apiVersions": each.get("versions", ["v1"])}
         resources.append({**head, **{key: each[key] for key in ("operations", "resources")}})
-    validations = []
-    for each in rule.validations:
-        said = {"expression": each["expression"], "messageExpression": each["message"]}
-        validations.append({**said, "reason": "Forbidden"})
+    validations = [
+        {"expression": e["expression"], "messageExpression": e["message"], "reason": "Forbidden"}
+        for e in rule.validations
+    ]
     matched = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": resources}}
     spec: Json = {**matched, "validations": validations}
     if rule.variables:

@@ -76,8 +76,9 @@ class Analyzer:
         for violation in found.violations:
             ended = [each for each in found.expired if each.covers(violation)]
             urn = urns.get(_identity(violation.object), "")
-            said = _describe(violation, ended)
-            response.diagnostics.append(_of_rule(violation.rule, said, urn))
+            rule, said = violation.rule, _describe(violation, ended)
+            told = _diagnostic(rule.name, rule.what, said, urn, rule.severity)
+            response.diagnostics.append(told)
         response.diagnostics.extend(map(_of_third_party, found.third.dangers))
         by_name = {rule.name: rule for rule in rules}
         for fault in self._own.faults[known:]:
@@ -113,10 +114,6 @@ def _diagnostic(
         enforcementLevel=_LEVELS[level],
         urn=urn,
     )
-
-
-def _of_rule(rule: Rule, message: str, urn: str) -> analyzer_pb2.AnalyzeDiagnostic:
-    return _diagnostic(rule.name, rule.what, message, urn, rule.severity)
 
 
 def _describe(violation: Violation, ended: Iterable[Exemption]) -> str:

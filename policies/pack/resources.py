@@ -9,22 +9,13 @@ from typing import Any
 from google.protobuf import json_format, struct_pb2  # type: ignore[import-untyped]
 
 from policies.rule import Object
+from schemas.kubernetes.tables import read_table
 
 _KIND = "kubernetes:"
 _CLUSTERS = ("management", "site")
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
-_MARKED_AS = "1b47061264138c4ac30d75fd1eb44270"
-_UNKNOWN = frozenset(
-    {
-        "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
-        "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
-        "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
-        "030794c1-ac77-496b-92df-f27374a8bd58",
-        "e48ece36-62e2-4504-bad9-02848725956a",
-        "dd056dcd-154b-4c76-9bd3-c8f88648b5ff",
-    }
-)
+_MARKS = read_table(__file__)
+_SIGNATURE, _MARKED_AS = _MARKS["signature"], _MARKS["marked_as"]
+_UNKNOWN = frozenset(_MARKS["unknown"])
 """Placeholders of values that are known once another resource exists."""
 
 

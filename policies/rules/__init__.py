@@ -2,35 +2,18 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from types import FunctionType
+from importlib import import_module
+from pkgutil import iter_modules
+from types import FunctionType, ModuleType
 from typing import Any
 
 from policies.pods import Container, Pod, pods
 from policies.rule import Found, Object, ObjectRule, Rule, Severity, SiteRule
-from policies.rules import (
-    accelerators,
-    access,
-    brought,
-    disruptions,
-    images,
-    manifests,
-    names,
-    network,
-    ownership,
-    pod_rights,
-    resources,
-    scheduling,
-    secrets,
-    sizes,
-    workload_security,
-)
+from policies.rules import fields
 from schemas.kubernetes.tables import read_table
 
-MODULES = (
-    pod_rights, workload_security, manifests, images, resources, scheduling, disruptions,
-    accelerators, network, ownership, access, brought, secrets, names, sizes,
-)  # fmt: skip
-"""Where the checks are."""
+MODULES = tuple(import_module(f"{__name__}.{each.name}") for each in iter_modules(__path__))
+"""Where the checks are: every module of this package."""
 _SHAPES = (
     (Object, Iterator[Found]),
     (Pod, Iterator[Found]),
@@ -39,12 +22,13 @@ _SHAPES = (
 )
 """What checks take, and what they yield: a private function of this shape is the check of the rule
 of its name."""
-CHECKS = {
+CHECKS: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
     name.removeprefix("_").replace("_", "-"): (module, function)
     for module in MODULES
     for name, function in vars(module).items()
     if isinstance(function, FunctionType) and (*function.__annotations__.values(),) in _SHAPES
 }
+CHECKS |= {name: (fields, check) for name, check in fields.CHECKS.items()}
 """Every check by its rule's name, with its module."""
 
 

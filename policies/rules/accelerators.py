@@ -9,19 +9,11 @@ from policies.pods import Container, Pod, items
 from policies.rule import Found, Json, text
 from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
+from schemas.kubernetes.tables import read_table
 
 PLUGINS = "/var/lib/kubelet/device-plugins"
 """Where a device plugin meets the kubelet (Kubernetes documentation, Device Plugins)."""
-DEVICE_PATHS = (
-    "/dev",
-    PLUGINS,
-    "/var/lib/kubelet/plugins_registry",
-    "/var/lib/kubelet/plugins",
-    "/var/lib/kubelet/pod-resources",
-    "/var/run/cdi",
-    "/etc/cdi",
-)
-"""Devices, and where the kubelet and the runtime are told of them; ``/run`` is ``/var/run``."""
+DEVICE_PATHS: list[str] = read_table(__file__)["paths"]
 VISIBLE = "NVIDIA_VISIBLE_DEVICES"
 NO_DEVICES = ("", "none", "void")
 NVIDIA = "nvidia.com/"

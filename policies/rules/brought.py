@@ -14,7 +14,6 @@ from policies.rules.access import BINDINGS, EVERYWHERE, ROLES, WRITING, rules_of
 from policies.rules.network import POLICIES, WEBHOOKS
 from policies.rules.ownership import component_of
 from schemas.kubernetes.bodies import mapping, texts
-from schemas.kubernetes.pod_security import ENFORCE
 from schemas.kubernetes.tables import read_table
 
 TEAMS = "teams"
@@ -23,12 +22,6 @@ LIMITS = frozenset({"LimitRange", "NetworkPolicy", "ResourceQuota"})
 BETWEEN = read_table(__file__)
 """What stands between writers and the API server, by kind: the field, and what it does."""
 DELETING = frozenset({"delete", "deletecollection"})
-
-
-def _privileged_namespace(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, ("Namespace",)):
-        if mapping(body, "metadata", "labels").get(ENFORCE) == "privileged":
-            yield say("privileged-namespace", f'{place}metadata.labels["{ENFORCE}"]')
 
 
 def _devices_held(pod: Pod) -> Iterator[Found]:
@@ -92,15 +85,6 @@ def _of_kubernetes(body: Json, field: str) -> bool:
     """True if rules are over kinds of Kubernetes, or say no group."""
     groups = [group for _, rule in items(body, field) for group in texts(rule, "apiGroups")]
     return not groups or any("." not in e or e.endswith((".k8s.io", "metal3.io")) for e in groups)
-
-
-def _priority_of_others(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, ("PriorityClass",)):
-        if body.get("globalDefault") is True:
-            yield say("priority-default", f"{place}globalDefault")
-        value = body.get("value")
-        if isinstance(value, int | float) and value > 0:
-            yield Found(f"{place}value", "its pods may evict those of lower priority")
 
 
 def _limits_of_teams(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

@@ -18,6 +18,7 @@ ROLLED = frozenset({"DaemonSet", "Deployment", "StatefulSet", "MachineDeployment
 BUDGETS = {"NodeDisruptionBudget": ("selector",), "SriovNetworkPoolConfig": ("nodeSelector",)}
 """Kinds that say how many nodes a controller may take out at once, with their selector."""
 CHECKS = frozenset({"MachineHealthCheck", "NodeHealthCheck"})
+_NO_SCALE = "needs a scale subresource, which a DaemonSet lacks: nothing is ever evicted"
 
 
 class Rolled(NamedTuple):
@@ -144,10 +145,7 @@ def _too_many(
                 continue
             if pod.maker.get("kind") == "DaemonSet":
                 if field == "maxUnavailable" or percent(value) is not None:
-                    return (
-                        "needs a scale subresource, which a DaemonSet lacks: nothing is ever "
-                        "evicted"
-                    )
+                    return _NO_SCALE
                 counts.append(places(pod, groups))
             else:
                 counts.append(whole(mapping(pod.maker, "spec").get("replicas")))

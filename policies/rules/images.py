@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from policies.embedded import embedded_objects, format_path, nodes
+from policies.embedded import embedded_objects, format_path
 from policies.memo import may_have, memoize
 from policies.messages import say
 from policies.rule import Found, Json, Object
+from schemas.kubernetes.bodies import nodes
 
 DIGEST = re.compile(r"@sha256:[0-9a-f]{64}$")
 HEXADECIMAL = {"sha256": 64, "sha512": 128}

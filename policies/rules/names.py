@@ -26,13 +26,6 @@ _PREFIX = re.compile(_TABLE["forms"]["subdomain"]["pattern"])
 RESERVED = ("kube-", "openshift-")
 """Prefixes of the namespaces that Kubernetes and OpenShift reserve."""
 DEFAULT = "default"
-SYSTEM = {"PriorityClass": "system-", "ClusterRole": "system:", "ClusterRoleBinding": "system:"}
-"""Prefixes of names that Kubernetes itself creates, again at each start, by kind."""
-OWN = frozenset(
-    {"ClusterRole admin", "ClusterRole edit", "ClusterRole view", "ClusterRole cluster-admin",
-     "ClusterRoleBinding cluster-admin"}
-)  # fmt: skip
-"""Further ones, as titles (Kubernetes 1.34, plugin/pkg/auth/authorizer/rbac/bootstrappolicy)."""
 
 
 def _name_fits_kind(each: Object) -> Iterator[Found]:
@@ -92,10 +85,10 @@ def _annotations_bounded(each: Object) -> Iterator[Found]:
 
 
 def _names_not_reserved(each: Object) -> Iterator[Found]:
-    start = SYSTEM.get(each.kind)
+    start = _TABLE["system"].get(each.kind)
     if start and each.name.startswith(start):
         yield say("name-of-kubernetes", "metadata.name", start)
-    if each.title in OWN or each.name.startswith("kubeadm:"):
+    if each.title in _TABLE["bootstrapped"] or each.name.startswith("kubeadm:"):
         yield say("name-of-bootstrap", "metadata.name", each.kind)
     spaced = each.kind == "Namespace"
     namespace = each.name if spaced else each.namespace

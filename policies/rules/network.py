@@ -12,35 +12,16 @@ from policies.rule import Found, Json, Object, text
 from schemas.kubernetes.bodies import mapping, texts
 from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.selectors import has_labels
+from schemas.kubernetes.tables import read_table
 
-OUTSIDE = ("LoadBalancer", "NodePort")
-DOORS = frozenset({"Ingress", "Gateway"})
 WEBHOOKS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 POLICIES = frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"})
 NEEDED = frozenset({"*", "pods", "nodes", "leases", "events", "pods/*", "*/*", "nodes/*"})
 """Resources that a cluster must write to recover (Kubernetes documentation, Admission Webhook
 Good Practices)."""
-PATIENCE_SECONDS = 10
-"""The default of timeoutSeconds."""
-NODE_PORTS = {
-    10248: "the kubelet's health",
-    10249: "kube-proxy's metrics",
-    10250: "the kubelet",
-    10256: "kube-proxy's health",
-}
+NODE_PORTS = {int(port): owner for port, owner in read_table(__file__)["node_ports"].items()}
 """TCP ports of every node (Kubernetes documentation, Ports and Protocols; kube-proxy's and the
 kubelet's defaults)."""
-
-
-def _reached_from_outside(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, ("Service",)):
-        spec = mapping(body, "spec")
-        if spec.get("type") in OUTSIDE:
-            yield say("reached-from-outside", f"{place}spec.type", spec["type"])
-        if spec.get("externalIPs"):
-            yield say("external-addresses", f"{place}spec.externalIPs")
-    for place, _ in bodies(each, DOORS):
-        yield say("open-to-outside", place.removesuffix("."))
 
 
 def _webhook_blocks(each: Object) -> Iterator[Found]:
@@ -55,20 +36,6 @@ def _webhook_blocks(each: Object) -> Iterator[Found]:
             if hook.get("failurePolicy") != "Ignore" and resources & NEEDED and not narrowed:
                 at = f"{place}webhooks[{index}].failurePolicy"
                 yield say("webhook-blocks", at, resources & NEEDED)
-
-
-def _webhook_patience(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, WEBHOOKS):
-        for index, hook in items(body, "webhooks"):
-            seconds = whole(hook.get("timeoutSeconds"))
-            if seconds is not None and seconds > PATIENCE_SECONDS:
-                yield say("webhook-patience", f"{place}webhooks[{index}].timeoutSeconds", seconds)
-
-
-def _admission_fails_closed(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, POLICIES):
-        if mapping(body, "spec").get("failurePolicy") == "Ignore":
-            yield say("admission-fails-closed", f"{place}spec.failurePolicy")
 
 
 def _network_policy(objects: Sequence[Object]) -> Iterator[tuple[Object, Found]]:

@@ -6,20 +6,13 @@ How credentials look is in schemas/kubernetes/secret_forms.py.
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from policies.embedded import Path, bodies, format_path
+from policies.embedded import format_path
 from policies.messages import say
 from policies.pods import Container, Pod, items
 from policies.rule import Found, Json, Object, text
+from schemas.kubernetes.bodies import Path
 from schemas.kubernetes.outline import outline
 from schemas.kubernetes.secret_scan import credential, in_arguments, is_secret, suspect
-
-
-def _secret_object(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, ("Secret",)):
-        for field in ("data", "stringData"):
-            if body.get(field):
-                yield Found(f"{place}{field}", "a Secret with its content")
-
 
 REFERRING = {"ExternalSecret": frozenset({"secretKey"})}
 """Fields of a kind that sound like a secret, and say which key of a Secret is meant

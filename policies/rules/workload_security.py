@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from policies.embedded import bodies
 from policies.messages import say
 from policies.nodes import cluster_of
-from policies.pods import Pod, items, of_settings, pods
+from policies.pods import Pod, items, pods
 from policies.rule import Found, Object
 from policies.rules.access import BINDINGS
 from schemas.kubernetes.bodies import mapping
-from schemas.kubernetes.pod_security import ENFORCE, LEVELS
 
 Account = tuple[str, str, str]
 """Cluster, namespace and name of a ServiceAccount."""
@@ -57,14 +56,3 @@ def _default_service_account(each: Object) -> Iterator[Found]:
             if default or everyone:
                 who = "every pod that names no account" if default else f"every account of {name}"
                 yield Found(f"{place}subjects[{index}]", f"{who} has these rights")
-
-
-def _namespace_level(each: Object) -> Iterator[Found]:
-    for place, body in bodies(each, ("Namespace",)):
-        level = mapping(body, "metadata", "labels").get(ENFORCE)
-        if level not in LEVELS:
-            message = f"the namespace's level is {level}" if level else "the namespace has no level"
-            yield Found(f'{place}metadata.labels["{ENFORCE}"]', message)
-
-
-_read_only_root_filesystem = of_settings("readOnlyRootFilesystem", lambda value: value is not True)

@@ -109,12 +109,9 @@ def completed_models(site: Site) -> tuple[str, ...]:
     settings = site.file.accelerators
     if settings is None or settings.model_by is not ModelBy.ADMISSION:
         return ()
-    return tuple(
-        model
-        for model in site.models()
-        if site.accelerators[model].plugin.resource != site.resource(model)
-        or pod_runtime(site, model)
-    )
+    records, models = site.accelerators, site.models()
+    other = {each for each in models if records[each].plugin.resource != site.resource(each)}
+    return tuple(each for each in models if each in other or pod_runtime(site, each))
 
 
 def counted_models(site: Site) -> tuple[str, ...]:
@@ -134,9 +131,8 @@ def pod_runtime(site: Site, model: str) -> str | None:
     GPU operator or a DRA driver."""
     settings = site.file.accelerators
     by_cdi = settings is None or settings.model_by is ModelBy.DRA
-    return (
-        None if by_cdi or uses_gpu_operator(site, model) else site.accelerators[model].runtime_class
-    )
+    by_cdi = by_cdi or uses_gpu_operator(site, model)
+    return None if by_cdi else site.accelerators[model].runtime_class
 
 
 def uses_dra(site: Site, model: str) -> bool:

@@ -5,7 +5,7 @@ file could mean other hours on another machine.
 """
 
 import functools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from importlib import resources
 from typing import NamedTuple
@@ -46,7 +46,15 @@ def windows(off_peak: OffPeak) -> list[Window]:
     An hour that clocks skip counts as the one after it; of one that comes twice the first counts
     (PEP 495). Raises LookupError for an unknown time zone, ValueError for a day that is none.
     """
-    return list(_merge_spans(sorted(_spans(off_peak, time_zone(off_peak.time_zone)))))
+    merged: list[Window] = []
+    for span in sorted(_spans(off_peak, time_zone(off_peak.time_zone))):
+        if span.begin >= span.end:
+            continue  # what a change of clocks swallows
+        if merged and span.begin <= merged[-1].end:
+            merged[-1] = Window(merged[-1].begin, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
 
 
 def _spans(off_peak: OffPeak, zone: tzinfo) -> Iterator[Window]:
@@ -63,19 +71,3 @@ def _spans(off_peak: OffPeak, zone: tzinfo) -> Iterator[Window]:
 
 def _moment(day: date, clock: time, zone: tzinfo) -> datetime:
     return datetime.combine(day, clock, zone).astimezone(UTC)
-
-
-def _merge_spans(spans: Iterable[Window]) -> Iterator[Window]:
-    """Spans in order, merged where they meet. What a change of clocks swallows is dropped."""
-    current: Window | None = None
-    for span in spans:
-        if span.begin >= span.end:
-            continue
-        if current is not None and span.begin <= current.end:
-            current = Window(current.begin, max(current.end, span.end))
-            continue
-        if current is not None:
-            yield current
-        current = span
-    if current is not None:
-        yield current

@@ -4,26 +4,19 @@ Rules judge guarantees by this, and components write limits by it. What rollouts
 from schemas/facts/rollout.py.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 from schemas.facts.rollout import control_plane_limits, waves
 from schemas.facts.site import Site
+from schemas.kubernetes.tables import read_table
 from schemas.model.scheduling import Backend, Scheduling, Team
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import BackendKind, Role, RolloutStrategy
 
-OBJECTS = {
-    "count/cronjobs.batch": 200,
-    "count/jobs.batch": 5000,
-    "persistentvolumeclaims": 500,
-    "pods": 5000,
-    "secrets": 1000,
-    "services": 1000,
-}
-"""Objects of a namespace where a site says nothing: far beyond a team's work, and far below what
-slows an API server down for all. No ConfigMaps: Foresite writes some beside the quota, and until a
-new quota is counted the API server refuses what it limits."""
+OBJECTS: Mapping[str, int] = read_table(__file__)["objects"]
+"""Objects of a namespace where a site says nothing."""
 
 
 class Holder(StrEnum):

@@ -234,11 +234,8 @@ class Site:
         settings = self.file.accelerators
         if settings is None or settings.model_by is not ModelBy.ADMISSION:
             return ()
-        pairs = (
-            (self.resource(each), self.accelerators[each].plugin.resource)
-            for each in self.models()
-            if each in self.accelerators
-        )
+        known = [each for each in self.models() if each in self.accelerators]
+        pairs = ((self.resource(e), self.accelerators[e].plugin.resource) for e in known)
         return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))
 
     def faults(self, pool: Pool) -> tuple[str, ...]:
@@ -261,11 +258,8 @@ class Site:
             Fault.NETWORK_LINK_DOWN: unlinked,
             Fault.NETWORK_LINK_ERRORS: unlinked or not self.file.remediation.detector.link_errors,
         }
-        own = (
-            each.name
-            for each in self.file.remediation.detector.checks
-            if not each.pools or pool.name in each.pools
-        )
+        checks = self.file.remediation.detector.checks
+        own = (each.name for each in checks if not each.pools or pool.name in each.pools)
         return (*(fault for fault in Fault if not missing.get(fault, False)), *own)
 
     def remediators_of(self, pool: Pool) -> tuple[Remediator, ...]:

@@ -1,8 +1,10 @@
 """Reads fields of objects that no schema has judged: what is of a wrong type counts as absent."""
 
+from collections.abc import Iterator
 from typing import Any
 
 Json = dict[str, Any]
+Path = tuple[str | int, ...]
 
 
 def mapping(holder: Json, *keys: str) -> Json:
@@ -27,6 +29,17 @@ def items(holder: Json, key: str) -> list[Json]:
 def texts(holder: Json, key: str) -> list[str]:
     """The texts in a list."""
     return [each for each in _list(holder, key) if isinstance(each, str)]
+
+
+def nodes(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Plain data and all that is in it, each with its path below ``at``."""
+    rest = [(at, value)]
+    while rest:
+        at, value = rest.pop()
+        yield at, value
+        if isinstance(value, dict | list):
+            items = value.items() if isinstance(value, dict) else enumerate(value)
+            rest += [((*at, key), each) for key, each in items][::-1]
 
 
 def _list(holder: Json, key: str) -> list[Any]:

@@ -5,7 +5,6 @@ Source: k8s.io/pod-security-admission v0.34.3, policy/check_*.go and api/constan
 
 from schemas.kubernetes.tables import read_table
 
-LEVELS = ("restricted", "baseline", "privileged")
 PREFIX = "pod-security.kubernetes.io/"
 """Prefix of the labels for a namespace's levels."""
 MODES = ("enforce", "audit", "warn")

@@ -13,25 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, zip_longest
 from typing import Any, NamedTuple
 
-from schemas.kubernetes.secret_forms import (
-    ABOUT,
-    ACCOUNT_SCHEMES,
-    ASSIGNED,
-    FORMS,
-    HINTS,
-    IN_A_COMMAND,
-    IN_A_URL,
-    IN_PLACE,
-    IN_TEXT,
-    NAMED,
-    REFERENCE,
-    SOUNDS,
-    SPOKEN,
-    WORD,
-    WRITTEN_OUT,
-)
+from schemas.kubernetes import secret_forms as forms
 
-_WORDS = tuple(dict.fromkeys(word for form in (*FORMS, *SPOKEN) for word in form.words))
+_WORDS = tuple(dict.fromkeys(word for form in (*forms.FORMS, *forms.SPOKEN) for word in form.words))
 """Words that a text must contain before a form is searched."""
 _SCHEME = re.compile(r"[A-Za-z][\w+.-]*\Z")
 _IN_BRACKETS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*$")
@@ -66,15 +50,15 @@ def kind_of(text: str) -> str:
 
 def _keys(text: str) -> Iterator[Key]:
     there = {word for word in _WORDS if word in text}
-    for form in FORMS:
+    for form in forms.FORMS:
         if not there.isdisjoint(form.words):
             for match in _compile(form.pattern).finditer(text):
                 yield Key(*match.span(), form.what)
-    for form in SPOKEN:
+    for form in forms.SPOKEN:
         for start, end in _lines_with(there.intersection(form.words), text):
             for match in _compile(form.pattern).finditer(text, start, end):
                 # A password before an address may have any character.
-                if "@" in form.words or not IN_TEXT.fullmatch(match["secret"]):
+                if "@" in form.words or not forms.IN_TEXT.fullmatch(match["secret"]):
                     yield Key(*match.span("secret"), form.what)
     if "@" in text:
         yield from _users(text)
@@ -116,7 +100,7 @@ def _users(text: str) -> Iterator[Key]:
         end = _URL_ENDS.search(text, start, last)
         user, found, host = text[start : end.start() if end else last].rpartition("@")
         if found and not host.startswith("sha256:") and _of_a_user(user, scheme):
-            yield Key(start, start + len(user), IN_A_URL)
+            yield Key(start, start + len(user), forms.IN_A_URL)
 
 
 def _of_a_user(user: str, before: str) -> bool:
@@ -127,9 +111,9 @@ def _of_a_user(user: str, before: str) -> bool:
     if scheme is None or behind:
         return False
     name, password, given = user.partition(":")
-    if not password and ACCOUNT_SCHEMES.fullmatch(scheme[0]):
+    if not password and forms.ACCOUNT_SCHEMES.fullmatch(scheme[0]):
         return False
-    return not IN_PLACE.match(given if password else name)
+    return not forms.IN_PLACE.match(given if password else name)
 
 
 # --- by name --------------------------------------------------------------------------------------
@@ -139,16 +123,16 @@ def _of_a_user(user: str, before: str) -> bool:
 def is_secret_name(name: str) -> bool:
     """True if a name is one of a secret. ``db_password``, ``apiKey`` and ``--token`` are;
     ``secretName`` and ``MAX_TOKENS`` are not."""
-    if not SOUNDS.search(name.lower()):
+    if not forms.SOUNDS.search(name.lower()):
         return False
     plain = _CAMEL.sub("_", name).lower()
-    return NAMED.search(plain) is not None and ABOUT.search(plain) is None
+    return forms.NAMED.search(plain) is not None and forms.ABOUT.search(plain) is None
 
 
 def is_literal(value: str) -> bool:
     """True if a value of such a name is a literal, and no reference, switch or blank."""
     bare = value.strip(" \t\n\"'")
-    return bool(bare) and REFERENCE.fullmatch(bare) is None
+    return bool(bare) and forms.REFERENCE.fullmatch(bare) is None
 
 
 def is_secret(name: str, value: str) -> bool:
@@ -180,20 +164,20 @@ def in_arguments(words: Sequence[Any]) -> Iterator[tuple[int, str]]:
     if any(text.startswith(("-p", "-P")) for text in texts):
         starts = list(accumulate((len(text) + 1 for text in texts), initial=0))
         for key in keys_in(" ".join(texts)):
-            if key.what == IN_A_COMMAND:
+            if key.what == forms.IN_A_COMMAND:
                 yield bisect_right(starts, key.start) - 1, "-p"
 
 
 def secret_names(text: str) -> Iterator[str]:
     """The names of secrets that a text sets, be it settings or a program."""
     for start, end in sorted(_hinted_lines(text)):
-        for match in ASSIGNED.finditer(text, start, end):
+        for match in forms.ASSIGNED.finditer(text, start, end):
             name, value = match["name"] or match["flag"], match["value"]
-            if not is_secret_name(name) or IN_TEXT.fullmatch(value):
+            if not is_secret_name(name) or forms.IN_TEXT.fullmatch(value):
                 continue
             # What is quoted, or set by --flag=, is no word of a sentence.
             plain = not match["quote"] and not (match["name"] or "").startswith("--")
-            if not (plain and WORD.fullmatch(value)):
+            if not (plain and forms.WORD.fullmatch(value)):
                 yield name
 
 
@@ -202,7 +186,7 @@ def _hinted_lines(text: str) -> set[tuple[int, int]]:
     # The one letter that is two in small letters: places stay the same.
     small = text.replace("\u0130", "i").lower()
     found = set()
-    for start, end in _lines_with(HINTS, small):
+    for start, end in _lines_with(forms.HINTS, small):
         following = text.find("\n", min(end + 1, len(text)))
         found.add((start, len(text) if following < 0 else following))
     return found
@@ -215,7 +199,7 @@ def _hinted_lines(text: str) -> set[tuple[int, int]]:
 def credential(text: str) -> str:
     """A description of what looks like a secret in a text, by form or by name. In base64 only the
     form counts. Empty where nothing does."""
-    found = kind_of(text) or (WRITTEN_OUT if any(secret_names(text)) else "")
+    found = kind_of(text) or (forms.WRITTEN_OUT if any(secret_names(text)) else "")
     if not found and _BASE64.fullmatch(text):
         try:
             return kind_of(base64.b64decode("".join(text.split()), validate=True).decode("ascii"))

@@ -20,7 +20,10 @@ from schemas.model.texts import Words, words
 
 IPV4_PATTERN = rf"^{IPV4}$"
 LONGEST_SUBDOMAIN = 253
-DNS_LABEL_PATTERN = r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+_LABEL = r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?"
+DNS_LABEL_PATTERN = rf"^{_LABEL}$"
+_FILE_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]*"
+_IMAGE, _AN_IMAGE = f"{REGISTRY}/{REPOSITORY}", "registry.example/project/image"
 
 
 class Model(BaseModel):
@@ -138,12 +141,7 @@ KubernetesVersion = Annotated[
 """A Kubernetes release with its ``v``, as Cluster API spells it."""
 
 RelativePath = Annotated[
-    str,
-    text_form(
-        "[A-Za-z0-9][A-Za-z0-9._-]*(/[A-Za-z0-9][A-Za-z0-9._-]*)*",
-        "pod-network/flannel.yaml",
-        longest=200,
-    ),
+    str, text_form(f"{_FILE_NAME}(/{_FILE_NAME})*", "pod-network/flannel.yaml", longest=200)
 ]
 """A file below ``sites/``; a path cannot lead out of it."""
 
@@ -172,18 +170,11 @@ Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 Sha256 = Annotated[str, text_form("[0-9a-f]{64}")]
 """The SHA-256 of a file in lower-case hexadecimal."""
 
-ImageName = Annotated[
-    str, text_form(f"{REGISTRY}/{REPOSITORY}", "registry.example/project/image", longest=255)
-]
+ImageName = Annotated[str, text_form(_IMAGE, _AN_IMAGE, longest=255)]
 """A container image without its tag."""
 
 ImageReference = Annotated[
-    str,
-    text_form(
-        f"{REGISTRY}/{REPOSITORY}:{TAG}@{DIGEST}",
-        "registry.example/project/image:v1.2.3@sha256:…",
-        longest=512,
-    ),
+    str, text_form(f"{_IMAGE}:{TAG}@{DIGEST}", f"{_AN_IMAGE}:v1.2.3@sha256:…", longest=512)
 ]
 """A container image with its tag, for people, and its digest, for machines."""
 
@@ -199,18 +190,18 @@ Command = Annotated[
 """A program and its arguments."""
 
 DomainName = Annotated[
-    str,
-    text_form(
-        r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)+",
-        "accelerators.example.com",
-        longest=189,
-    ),
+    str, text_form(rf"{_LABEL}(\.{_LABEL})+", "accelerators.example.com", longest=189)
 ]
 """A DNS name of two labels or more."""
 
 ResourceName = Annotated[str, text_form(f"{SUBDOMAIN}/{QUALIFIED}", "nvidia.com/gpu", longest=253)]
 """The name of an extended resource: a domain, a slash and a name. A quota writes ``requests.``
 before it, and the whole must stay a label key (Kubernetes, IsExtendedResourceName)."""
+
+
+def numbers(version: str) -> tuple[int, ...]:
+    """The numbers of a version: (1, 34, 3) of ``v1.34.3``."""
+    return tuple(int(each) for each in version.removeprefix("v").split("."))
 
 
 def minor(version: str) -> int:

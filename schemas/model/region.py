@@ -10,6 +10,7 @@ from typing import Annotated, Any, get_args
 from pydantic import Field, create_model
 from pydantic.fields import FieldInfo
 
+from schemas.kubernetes.tables import read_table
 from schemas.model.monitoring import Receiver
 from schemas.model.primitives import DnsLabel, Model
 from schemas.model.scheduling import KubeScheduler, Priority
@@ -17,28 +18,7 @@ from schemas.model.site_file import SiteFile
 
 Key = tuple[str, ...]
 
-_SECTIONS = {
-    "management": "",
-    "cluster": "pods services pod_network authentication audit etcd_snapshots",
-    "sources": "os_images registry_mirror images multi_arch",
-    "first_boot": "ntp dns ssh proxy ca_certificates",
-    "host_agent": "",
-    "accelerators": "prefix",
-    "scheduling": "priorities off_peak disruption_recorder",
-    "cache": "server envoy",
-    "remediation": "controller repair_image",
-    "monitoring": "labels receivers routes thresholds runbooks_url grafana_url",
-    "secrets": "",
-    "access": "",
-    "extra": "",
-    "patches": "",
-    "components": "",
-}
-KEYS: tuple[Key, ...] = tuple(
-    (section, name) if name else (section,)
-    for section, names in _SECTIONS.items()
-    for name in names.split() or [""]
-)
+KEYS: tuple[Key, ...] = tuple(tuple(each.split(".")) for each in read_table(__file__)["keys"])
 """What a region may say. What tells a site from another may not be in it: its networks and
 addresses, its contexts, its pools and teams; and versions, so that each site is upgraded alone."""
 

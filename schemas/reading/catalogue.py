@@ -23,6 +23,7 @@ from schemas.reading.typed_document import parse, place, value_at
 from schemas.reading.yaml_reader import Document, read_yaml
 
 T = TypeVar("T")
+M = TypeVar("M", bound=Model)
 CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
 SHOWN, OWN = "schemas/catalogue", "catalogue"
 """Paths of the built-in catalogue's files in texts that a person reads, and of a repository's."""
@@ -102,7 +103,8 @@ def _entries(catalogues: Catalogues, part: str, model: type[Model]) -> Shared[An
     for folder, shown in zip(catalogues, (SHOWN, OWN), strict=True):
         data, file = read(folder, f"{part}.yaml", shown), f"{shown}/{part}.yaml"
         if not isinstance(data, Refused):
-            found, more = _parse(data, file, part, model)
+            catalogue, more = _parse(data, file, model)
+            found = getattr(catalogue, part) if catalogue is not None and not more else {}
             both = sorted(found.keys() & entries.keys())
             problems += (*more, *(_taken(name, file, data, (part, name)) for name in both))
             entries = {**found, **entries}
@@ -120,15 +122,11 @@ def _taken(name: str, file: str, data: bytes = b"", at: tuple[str, ...] = ()) ->
 
 
 # By content, as a folder may hold another state of the repository the next time.
-@functools.lru_cache(maxsize=16)
-def _parse(
-    data: bytes, file: str, part: str, model: type[Model]
-) -> tuple[Mapping[str, Any], tuple[Problem, ...]]:
+@functools.lru_cache(maxsize=48)
+def _parse(data: bytes, file: str, model: type[M]) -> tuple[M | None, tuple[Problem, ...]]:
     document, problems = read_yaml(data, file)
-    catalogue, more = parse(model, document) if document else (None, [])
-    problems += more
-    entries = getattr(catalogue, part) if catalogue is not None and not problems else {}
-    return entries, tuple(problems)
+    made, more = parse(model, document) if document else (None, [])
+    return made, (*problems, *more)
 
 
 def release_names(catalogues: Catalogues = BUILT_IN) -> list[str]:
@@ -153,10 +151,10 @@ def load_release(
         return None, clashes
     folder, shown = (catalogues.built_in, SHOWN) if name in built_in else (catalogues.own, OWN)
     data, file = read(folder, f"releases/{name}.yaml", shown), f"{shown}/releases/{name}.yaml"
-    found = (
-        (None, (whole_file(file, *data),)) if isinstance(data, Refused) else _release(data, file)
-    )
-    return found[0], (*found[1], *clashes)
+    if isinstance(data, Refused):
+        return None, (whole_file(file, *data), *clashes)
+    release, problems = _parse(data, file, Release)
+    return release, (*problems, *clashes)
 
 
 def catalogue_problems(root: Folder) -> list[Problem]:
@@ -171,13 +169,6 @@ def catalogue_problems(root: Folder) -> list[Problem]:
                 shown = f"{OWN}/{shorten(name, 200)}"
                 found.append(whole_file(shown, *words("catalogue-file-unread")))
     return found
-
-
-@functools.lru_cache(maxsize=32)
-def _release(data: bytes, file: str) -> tuple[Release | None, tuple[Problem, ...]]:
-    document, problems = read_yaml(data, file)
-    release, more = parse(Release, document) if document else (None, [])
-    return release, (*problems, *more)
 
 
 def catalogue_document(

@@ -11,23 +11,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from schemas.kubernetes import secret_scan
+from schemas.kubernetes.bodies import nodes
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.secret_forms import IN_TEXT
-from schemas.kubernetes.secret_scan import (
-    in_arguments,
-    is_literal,
-    is_secret,
-    keys_in,
-    kind_of,
-    secret_names,
-    secret_words,
-)
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.model.region import BUNDLED
-from schemas.reading.paths import nodes
 from schemas.reading.wording import Node, schema_at
 from schemas.reading.yaml_reader import Document, Path
 
@@ -77,7 +69,7 @@ def _in_site(path: Path) -> Path:
 
 def _value(path: Path, value: Any, schema: Schema) -> Literal | None:
     if isinstance(value, str):
-        what = kind_of(value)
+        what = secret_scan.kind_of(value)
         if what:
             return Literal(f"this holds {what}, and {KNOWN}", _fix(path, what))
         if refers(path) and ROUTING_KEY.fullmatch(value):
@@ -85,7 +77,7 @@ def _value(path: Path, value: Any, schema: Schema) -> Literal | None:
     name = path[-1] if path else None
     if refers(path) or not isinstance(value, str | int):
         return None
-    if isinstance(name, str) and is_secret(name, str(value)):
+    if isinstance(name, str) and secret_scan.is_secret(name, str(value)):
         around = schema_at(schema(), path[:-1])
         # A field that the model knows is none; one that it does not know is told as such.
         if not isinstance(value, bool) and "properties" not in around:
@@ -108,18 +100,18 @@ def _fix(path: Path, what: str = "") -> str:
 def _arguments(arguments: Sequence[Any]) -> Iterator[tuple[int, str]]:
     """The arguments that hold a secret by their flag, with that: by ``--flag=value``, by the word
     after a flag, or within a line for a shell. What has a form is found by it."""
-    found = dict(in_arguments(arguments))
+    found = dict(secret_scan.in_arguments(arguments))
     for index, each in enumerate(arguments):
         for flag in _in_line(each) if isinstance(each, str) else ():
             found.setdefault(index, flag)
-    yield from ((index, flag) for index, flag in found.items() if not kind_of(arguments[index]))
+    yield from (each for each in found.items() if not secret_scan.kind_of(arguments[each[0]]))
 
 
 def _in_line(line: str) -> Iterator[str]:
     words = line.split()
-    for _, index, given in secret_words(words):
+    for _, index, given in secret_scan.secret_words(words):
         # What a shell puts in place may be cut here: $(cat file) is two words.
-        if is_literal(given) and not IN_TEXT.fullmatch(given):
+        if secret_scan.is_literal(given) and not IN_TEXT.fullmatch(given):
             yield words[index].partition("=")[0]
 
 
@@ -146,7 +138,7 @@ def in_file(file: str, data: bytes) -> list[Problem]:
 def in_text(text: str) -> tuple[Placed, ...]:
     """Every key in a text that is known by its form, one a line."""
     found: dict[int, Placed] = {}
-    for start, _, what in keys_in(text)[:_MAX_FOUND]:
+    for start, _, what in secret_scan.keys_in(text)[:_MAX_FOUND]:
         line = text.count("\n", 0, start) + 1
         column = start - text.rfind("\n", 0, start)
         said = Literal(f"this holds {what}, and {KNOWN}", _fix((), what))
@@ -181,12 +173,12 @@ def _secret_value_names(item: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, list):
             yield from (flag for _, flag in _arguments(value))
         elif isinstance(value, str) and item["kind"] == "ConfigMap":
-            yield from secret_names(value)
+            yield from secret_scan.secret_names(value)
 
 
 def _is_literal(name: Any, given: Any) -> bool:
     plain = isinstance(given, str | int) and not isinstance(given, bool)
-    return isinstance(name, str) and plain and is_secret(name, str(given))
+    return isinstance(name, str) and plain and secret_scan.is_secret(name, str(given))
 
 
 def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:

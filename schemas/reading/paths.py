@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
+from schemas.kubernetes.bodies import nodes
 from schemas.model.primitives import Model
 from schemas.reading.document import Path
 
@@ -23,17 +24,6 @@ def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:
         yield from enumerate(fields)
     elif isinstance(fields, dict):
         yield from (each for each in fields.items() if step in ("*", each[0]))
-
-
-def nodes(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Plain data and all that is in it, each with its path below ``at``."""
-    rest = [(at, value)]
-    while rest:
-        at, value = rest.pop()
-        yield at, value
-        if isinstance(value, dict | list):
-            items = value.items() if isinstance(value, dict) else enumerate(value)
-            rest += [((*at, key), each) for key, each in items][::-1]
 
 
 def leaves(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:

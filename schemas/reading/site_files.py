@@ -28,14 +28,9 @@ def names_in(folder: Folder) -> list[str]:
         files = [path.name for path in folder.iterdir()]
     except OSError:
         return []
-    return sorted(
-        {
-            name.removesuffix(ending)
-            for name in files
-            for ending in _SITE_ENDINGS
-            if name.endswith(ending) and not name.startswith(".")
-        }
-    )
+    shown = [name for name in files if not name.startswith(".")]
+    ended = ((name, each) for name in shown for each in _SITE_ENDINGS if name.endswith(each))
+    return sorted({name.removesuffix(ending) for name, ending in ended})
 
 
 def has_site(folder: Folder, name: str) -> bool:

@@ -6,8 +6,7 @@ schema (``yes`` and ``12:30`` are text). What the data must mean belongs to the 
 
 import math
 import re
-from collections.abc import Callable
-from typing import Final, Protocol, cast
+from typing import Any, Final
 
 import yaml
 
@@ -79,45 +78,24 @@ def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
     return Document(file, value, text, root), []
 
 
-# Typed as any class, since an event is seen as the one shape below.
-_DOCUMENT: type[object] = yaml.DocumentStartEvent
-_ALIAS: type[object] = yaml.AliasEvent
-_SCALAR: type[object] = yaml.ScalarEvent
-_MAPPING: type[object] = yaml.MappingStartEvent
-_MAPPING_END: type[object] = yaml.MappingEndEvent
-_SEQUENCE_END: type[object] = yaml.SequenceEndEvent
+# Of any type: mypy would take the class of an event for all that is known of it.
+_DOCUMENT: Any = yaml.DocumentStartEvent
+_ALIAS: Any = yaml.AliasEvent
+_SCALAR: Any = yaml.ScalarEvent
+_MAPPING: Any = yaml.MappingStartEvent
+_MAPPING_END: Any = yaml.MappingEndEvent
+_SEQUENCE_END: Any = yaml.SequenceEndEvent
 
 
 class _StopError(Exception):
     """Ends the reading of a file that is too deep, holds too much, or has too many problems."""
 
 
-class _Mark(Protocol):
-    index: int
-    column: int
-
-
-class _Event(Protocol):
-    """The fields of all kinds of events; a kind has those that its name suggests."""
-
-    start_mark: _Mark
-    end_mark: _Mark
-    anchor: str | None
-    tag: str | None
-    value: str
-    style: str
-    flow_style: bool
-    version: object
-    tags: object
-
-
 class _Composer:
     """Builds values and places from libyaml's events, noting what is refused by policy."""
 
     def __init__(self, data: bytes, findings: Findings) -> None:
-        parser = yaml.CBaseLoader(data)
-        # One shape for all events: a check of each field's presence would cost as much as parsing.
-        self._next = cast("Callable[[], _Event]", parser.get_event)
+        self._next: Any = yaml.CBaseLoader(data).get_event
         self._findings = findings
         self._path: list[str | int] = []  # one step for each open collection
         self._indent = -1  # the column of the innermost block collection
@@ -150,7 +128,7 @@ class _Composer:
         if len(self._findings) == MAX_PROBLEMS:
             raise _StopError
 
-    def _node(self, event: _Event) -> tuple[Json, Place]:
+    def _node(self, event: Any) -> tuple[Json, Place]:
         """The value that ``event`` starts, and its place."""
         start = event.start_mark.index
         kind = type(event)
@@ -177,7 +155,7 @@ class _Composer:
                 self._add(words("yaml-escape", name_of(hidden)), start)
         return event.value, start
 
-    def _collection(self, event: _Event, start: int) -> tuple[Json, Branch]:
+    def _collection(self, event: Any, start: int) -> tuple[Json, Branch]:
         if len(self._path) == MAX_DEPTH:
             self._add(words("yaml-too-deep", MAX_DEPTH), start)
             raise _StopError
@@ -220,7 +198,7 @@ class _Composer:
             values.append(value)
         return Branch(start, {}, places), values, event.end_mark.index
 
-    def _key(self, event: _Event) -> str | None:
+    def _key(self, event: Any) -> str | None:
         """The key that ``event`` starts, if it can be one."""
         key, _ = self._node(event)
         start = event.start_mark.index
@@ -240,7 +218,7 @@ class _Composer:
         place = locate(self._findings.text, first)
         self._add(words("yaml-key-twice", shorten(key), *place), second, key)
 
-    def _add_properties(self, event: _Event, start: int) -> None:
+    def _add_properties(self, event: Any, start: int) -> None:
         if event.anchor is not None:
             name = f"&{event.anchor}"
             index = self._findings.text.find(name, start)

@@ -9,13 +9,7 @@ counted against what is idle on a node, also one that a DeviceClass bears).
 import re
 from collections.abc import Iterator
 
-from schemas.facts.feature_gates import (
-    OLDEST,
-    OLDEST_DRA,
-    completed_models,
-    counted_models,
-    uses_dra,
-)
+from schemas.facts.feature_gates import OLDEST, OLDEST_DRA, completed_models, counted_models
 from schemas.facts.sharing import MIG_RESOURCE
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorSettings, GpuOperator
@@ -37,6 +31,8 @@ _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 OPERATOR_RESOURCE = "nvidia.com/gpu"
 """The resource that the operator's device plugin advertises (NVIDIA/k8s-device-plugin, which it
 runs without a configuration of names)."""
+_KEPT = "pods that have ended keep their devices until somebody deletes them"
+_NO_BETA = "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
 _OF_ITS_PROGRAM = ("image", "args", "env", "host_paths", "capabilities", "privileged")
 OPERATOR_SERIES = "v26.3."
 """The operator's versions that objects are written for; in 26.7 an NVIDIADriver of theirs would be
@@ -73,11 +69,7 @@ def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
         needs.append(("workers", cluster.workers, OLDEST))
     for field, version, oldest in needs:
         if minor(version) < oldest:
-            said = (
-                "pods that have ended keep their devices until somebody deletes them"
-                if by_dra and minor(version) == OLDEST
-                else "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
-            )
+            said = _KEPT if by_dra and minor(version) == OLDEST else _NO_BETA
             other = "model_by: admission" if by_dra else "no accelerators"
             yield say("model-by-too-new", ("cluster", field), version, said, oldest, other)
 
@@ -104,7 +96,7 @@ def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
 def _on_nodes(site: Site, each: Served) -> bool:
     """True if a device plugin makes the model's own resource one of its nodes."""
     made = site.resource(each.model) == each.record.plugin.resource
-    return made and not uses_dra(site, each.model)
+    return made and not site.uses_dra(each.model)
 
 
 def gpu_operator(

@@ -6,12 +6,7 @@ from schemas.facts.site import Site
 from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, say
 
-_NAMES = (
-    "access.*.groups.*",
-    "access.*.users.*",
-    "scheduling.teams.*.groups.*",
-    "scheduling.teams.*.users.*",
-)
+_NAMES = ("access.*.*.*", "scheduling.teams.*.groups.*", "scheduling.teams.*.users.*")
 
 
 def people(site: Site) -> Iterator[Finding]:

@@ -131,13 +131,10 @@ def _calico(site: Site, spec: Json, services: Json, at: TextPlace) -> _Network:
         host, port = _LOCAL[0], str(site.file.cluster.port)
     managed = network.get("kubeProxyManagement") == "Enabled"
     off = network.get("bgp") == "Disabled" and network.get("clusterRoutingMode") != "Felix"
-    routed = [
-        str(pool.get("cidr"))
-        for pool in pools
-        if pool.get("encapsulation") in (_ROUTED if off else ())
-        or (":" in str(pool.get("cidr")) and pool.get("encapsulation") in _ROUTED[:2])
-    ]
-    ranges = tuple(str(pool.get("cidr")) for pool in pools)
+    ways = [(str(pool.get("cidr")), pool.get("encapsulation")) for pool in pools]
+    by_bgp = _ROUTED if off else ()
+    routed = [own for own, way in ways if way in by_bgp or (":" in own and way in _ROUTED[:2])]
+    ranges = tuple(own for own, _ in ways)
     replaces = None if managed else network.get("linuxDataplane") == "BPF"
     endpoints = frozenset({(host, port)} if host else ())
     return _Network("Calico", at, ranges, replaces, endpoints, routed=", ".join(routed))

@@ -5,8 +5,6 @@ and app/phases/etcd (arguments of its own).
 """
 
 from collections.abc import Iterator
-from functools import cache
-from typing import Any
 
 import yaml
 
@@ -28,15 +26,10 @@ _KINDS = {
 """By field: the kind of its file, the kind's list, and what each item of that says."""
 
 
-@cache
-def _arguments() -> dict[str, Any]:
-    return read_table(tables.__file__, "arguments.toml")
-
-
 def arguments(site: Site) -> Iterator[Finding]:
     """Arguments are not Foresite's or kubeadm's own, and their programs have them."""
     cluster = site.file.cluster
-    for program, table in _arguments().items():
+    for program, table in read_table(tables.__file__, "arguments.toml").items():
         known = table["known"].split()
         for name, value in getattr(cluster.arguments, program).items():
             place: Path = ("cluster", "arguments", program, name)

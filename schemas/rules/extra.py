@@ -8,24 +8,19 @@ from typing import NamedTuple
 from schemas.facts.adopted import management_names
 from schemas.facts.brought import OWN, Brought, every_extra, files_of, has_own_rules, is_managed
 from schemas.facts.site import Site
-from schemas.kubernetes.bodies import Json, mapping
+from schemas.kubernetes.bodies import Json, mapping, nodes
 from schemas.kubernetes.manifests import ManifestError, read_objects
 from schemas.kubernetes.node_labels import is_own
+from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
-from schemas.reading.paths import nodes
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace, say
 
 HOOK = "helm.sh/hook"
-OF_SERVER = ("deletionTimestamp", "managedFields", "ownerReferences", "resourceVersion", "uid")
-"""Metadata that the API server refuses of a writer, or by which it deletes the object again."""
-ENGINES = (
-    "argocd.argoproj.io/hook", "config.kubernetes.io/local-config", "pulumi.com/replaceUnready",
-    "kustomize.toolkit.fluxcd.io/reconcile", "kustomize.toolkit.fluxcd.io/ssa",
-)  # fmt: skip
-"""Annotations by which an engine leaves an object out, or makes it anew."""
+OF_SERVER, ENGINES = (tuple(read_table(__file__)[name]) for name in ("of_server", "engines"))
+"""Metadata that is the API server's, and annotations by which an engine does not as Git says."""
 _MARKS = (("metadata", "labels"), ("metadata", "annotations"))
 ADDRESSES = "ipam.metal3.io"
 """The one API group of Metal3 whose objects do nothing to a host by themselves."""

@@ -39,10 +39,6 @@ def _firmware(given: Firmware | None) -> Iterator[_Fault]:
         yield ("firmware",), "firmware-empty"
     for key in (each for each in given.settings if "password" in each.lower()):
         yield ("firmware", "settings", key), "firmware-password"
-    every = [each.component for each in given.updates]
-    for number, name in enumerate(every):
-        if name in every[:number]:
-            yield ("firmware", "updates", number), "firmware-update-twice", name
 
 
 def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:

@@ -1,7 +1,7 @@
 """Rules on the host list's NICs and further addresses, on the hosts' IPv6, and on shared BMCs."""
 
 from collections.abc import Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import IPv4Address, ip_address, ip_network
 
 from schemas.facts.host_networks import (
     V6,
@@ -74,10 +74,11 @@ def _address(
     place = HostCell(host.line, column if own else "ip")
     if ip_address(host.ip) not in ip_network(zone.network) or subnet.num_addresses < 4:
         return  # faults of their own
-    if ":" in own and not _is_ipv6(own):
+    try:
+        address = address_in(host, zone, name, subnet)
+    except ValueError:  # the forms of cells let no wrong IPv4 address through
         yield say("address-of-ipv6", place, own)
         return
-    address = address_in(host, zone, name, subnet)
     values = address or host.ip, host, subnet, column
     last = subnet[-2] if subnet.version == 4 else subnet[-1]
     if address is None or not int(subnet[1]) <= int(address) <= int(last):
@@ -86,13 +87,6 @@ def _address(
         yield say("address-of-the-gateway", place, *values)
     elif (owner := owners.setdefault(str(address), host.name)) != host.name:
         yield say("address-twice", place, *values, owner)
-
-
-def _is_ipv6(text: str) -> bool:
-    try:
-        return bool(IPv6Address(text))
-    except ValueError:
-        return False
 
 
 _SECOND_FAMILY = ("cluster.pods6", "cluster.services6", "zones.*.network6", "zones.*.gateway6")

@@ -21,18 +21,11 @@ def host_networks(site: Site) -> Iterator[Finding]:
         yield from _nics(layout, at)
         yield from _devices(layout, at)
         yield from _mtus(layout, at)
-        for each in layout.attach:
-            if each not in site.file.networks:
-                place = (*at, "attach", each)
-                yield _unknown("network-unknown", place, each, site.file.networks, "networks")
 
 
 def pool_host_network(at: InPool) -> Iterator[Finding]:
-    """A pool names a layout that the site has, and that its OS can have: cloud-init 26.2 writes no
-    MTU into NetworkManager's profile of a VLAN, which so has that of what it is on."""
-    name, known = at.pool.host_network, at.site.file.host_networks
-    if name is not None and name not in known:
-        yield _unknown("layout-unknown", at.path("host_network"), name, known, "host_networks")
+    """A pool names a layout that its OS can have: cloud-init 26.2 writes no MTU into
+    NetworkManager's profile of a VLAN, which so has that of what it is on."""
     layout, systems = layout_of(at.site, at.pool), at.site.release.operating_systems
     system = systems.get(at.site.os_name(at.pool))
     if layout and system and system.family is OsFamily.RHEL:
@@ -105,16 +98,12 @@ def _mtus(layout: NicLayout, at: Path) -> Iterator[Finding]:
 def further_networks(site: Site) -> Iterator[Finding]:
     """Each further network has a name of its own and subnets in zones, and its routes lead there;
     they leave alone what hosts reach otherwise."""
-    zones = [zone.name for zone in site.file.zones]
     kept = {"pods": site.file.cluster.pods, "services": site.file.cluster.services}
     kept |= {f"zone {zone.name}": zone.network for zone in site.file.zones}
     for name, network in site.file.networks.items():
         at: Path = ("networks", name)
         if name in ("v6", site.name):
             yield say("network-name", at, name)
-        for zone in network.zones:
-            if zone not in zones:
-                yield _unknown("zone-unknown", (*at, "zones", zone), zone, zones, "zones")
         yield from _gateways(site, name)
         starts = [each.partition("/")[0] for each in network.routes]
         for index, route in enumerate(network.routes):

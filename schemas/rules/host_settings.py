@@ -55,10 +55,8 @@ def host_lists(site: Site) -> Iterator[Finding]:
     """No file or argument of the kernel that is somebody else's, no file twice, and no line
     that ends in the middle or restarts the host."""
     taken = _TAKEN["arguments"] | (_TAKEN["arguments6"] if is_dual(site) else {})
-    yield from _lists(site.file.host_settings, ("host_settings",), taken)
-    for number, pool in enumerate(site.file.pools):
-        if pool.host_settings is not None:
-            yield from _lists(pool.host_settings, ("pools", number, "host_settings"), taken)
+    for place, each in each_at(site.file, "host_settings", "pools.*.host_settings"):
+        yield from _lists(each, place, taken) if each is not None else ()
 
 
 def _lists(settings: HostSettings, place: Path, taken: dict[str, str]) -> Iterator[Finding]:

@@ -12,41 +12,26 @@ from schemas.kubernetes.node_labels import is_own
 from schemas.model.monitoring import Monitoring
 from schemas.model.remediation import Remediation
 from schemas.model.vocabulary import ReceiverKind
-from schemas.rules.finding import Finding, Path, advise, say
+from schemas.rules.finding import Finding, Path, say
 from schemas.rules.remediation import has_remediator
 
 _PLACE: Path = ("monitoring",)
-_ROUTES = ("critical", "warning")
 _DRAIN_SECONDS = 300
 """Least seconds of a repair besides the reboot: a drain is checked once a minute, twice
 where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainInterval)."""
 
 
 def receivers(monitoring: Monitoring) -> Iterator[Finding]:
-    """Receivers have names of their own, their addresses are in Secrets, and each is used."""
+    """The addresses of receivers are in Secrets, and each is used."""
     used = {monitoring.routes.critical, monitoring.routes.warning}
-    seen: set[str] = set()
     for index, receiver in enumerate(monitoring.receivers):
         place = (*_PLACE, "receivers", index)
-        if receiver.name in seen:
-            yield say("two-of-a-name", (*place, "name"), "receivers", receiver.name, "remove it")
-        elif receiver.name not in used:
+        if receiver.name not in used:
             yield say("receiver-unused", (*place, "name"), receiver)
-        seen.add(receiver.name)
         if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
             yield say("receiver-channel-unused", (*place, "channel"), receiver)
         if receiver.key == "." or receiver.key.startswith(".."):
             yield say("receiver-key-unfit", (*place, "key"), receiver.key)
-
-
-def routes(monitoring: Monitoring) -> Iterator[Finding]:
-    """Alerts go to receivers that are there."""
-    known = sorted({receiver.name for receiver in monitoring.receivers})
-    for severity in _ROUTES:
-        name = getattr(monitoring.routes, severity)
-        if name not in known:
-            advice = advise(name, known)[:200]
-            yield say("receiver-unknown", (*_PLACE, "routes", severity), name, advice)
 
 
 def monitoring_labels(monitoring: Monitoring) -> Iterator[Finding]:

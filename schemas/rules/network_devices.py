@@ -25,15 +25,13 @@ _SHARED_BY_POOLS = ("link", "vlan", "addresses", "driver", "rdma")
 def device_names(at: InPool) -> Iterator[Finding]:
     """Each resource of a pool has a name of its own."""
     devices = at.pool.network_devices
-    shared = [(number, list(each.resources())) for number, each in enumerate(devices.rdma)]
-    divided = [(number, [each.name]) for number, each in enumerate(devices.sriov)]
-    for field, named in (("rdma", shared), ("sriov", divided)):
+    shared = [[*each.resources()] for each in devices.rdma]
+    for field, named in (("rdma", shared), ("sriov", [[each.name] for each in devices.sriov])):
         seen: set[str] = set()
-        for number, names in named:
-            for name in names:
-                if name in seen:
-                    place = at.path("network_devices", field, number, "name")
-                    yield say("device-resource-twice", place, name)
+        for number, names in enumerate(named):
+            for name in (each for each in names if each in seen):
+                place = at.path("network_devices", field, number, "name")
+                yield say("device-resource-twice", place, name)
             seen.update(names)
 
 

@@ -7,7 +7,6 @@ from itertools import combinations
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.addresses import AnyNetwork
 from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, InZone, Path, say
 
@@ -24,6 +23,7 @@ _PURPOSES = {
 }
 
 parse_network = lru_cache(maxsize=64)(IPv4Network)
+_any_network = lru_cache(maxsize=64)(ip_network)
 """The network of a text; many rules read the same few."""
 
 
@@ -37,11 +37,6 @@ def networks(site: Site) -> Iterator[Finding]:
         shared = shared or (first[0] == "zones" and place[0] == "bmc")
         if network.version == other.version and network.overlaps(other) and not shared:
             yield say("network-overlap", place, other, other_name, network, name)
-
-
-@lru_cache(maxsize=64)
-def _any_network(text: str) -> AnyNetwork:
-    return ip_network(text)
 
 
 def site_networks(site: Site) -> Iterator[tuple[str, Path, str]]:
@@ -79,7 +74,6 @@ def zone_size(at: InZone) -> Iterator[Finding]:
     reserved = 3 + (IPv4Address(site.file.cluster.endpoint) in network)
     room = max(0, network.num_addresses - reserved)
     if room < max(1, count):
-        need = (
-            32 - (max(1, count) + 3).bit_length()
-        )  # a larger network may hold the endpoint as well
+        # A larger network may hold the endpoint as well.
+        need = 32 - (max(1, count) + 3).bit_length()
         yield say("zone-too-small", at.path("network"), network, room, zone, count, need)

@@ -12,7 +12,6 @@ from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
 from schemas.rules.finding import Finding, Path, advise, say
-from schemas.rules.pools import pools_once
 
 FILLED_PERCENT = 95
 """Share of a disk that objects may take: mke2fs keeps the rest for root (e2fsprogs 1.47,
@@ -90,21 +89,16 @@ def capacity(site: Site, cache: Cache) -> Iterator[Finding]:
             yield say(row, place, pool)
         elif profile.data_nvme_gb is not None:
             smallest = min(smallest or pool, pool, key=lambda each: _gigabytes(site, each))
-    if smallest is not None:
-        yield from _full_disk(cache, smallest, _gigabytes(site, smallest))
+    gigabytes = _gigabytes(site, smallest) if smallest else 0
+    most, size = gigabytes * 10**9 * FILLED_PERCENT // 100, amount(cache.capacity)
+    if smallest and size > most:
+        less = f"write {most // GIB}Gi or less, or " * (most >= GIB)
+        values = cache, size / 10**9, smallest, gigabytes, FILLED_PERCENT, less
+        yield say("cache-disk-too-small", (*_PLACE, "capacity"), *values)
 
 
 def _gigabytes(site: Site, pool: Pool) -> int:
     return site.profile(pool).data_nvme_gb or 0
-
-
-def _full_disk(cache: Cache, pool: Pool, gigabytes: int) -> Iterator[Finding]:
-    most = gigabytes * 10**9 * FILLED_PERCENT // 100
-    if amount(cache.capacity) <= most:
-        return
-    less = f"write {most // GIB}Gi or less, or " * (most >= GIB)
-    values = cache, amount(cache.capacity) / 10**9, pool, gigabytes, FILLED_PERCENT, less
-    yield say("cache-disk-too-small", (*_PLACE, "capacity"), *values)
 
 
 def table(site: Site, cache: Cache) -> Iterator[Finding]:
@@ -157,14 +151,7 @@ def bucket_namespaces(site: Site, cache: Cache) -> Iterator[Finding]:
     for index, bucket in enumerate(cache.buckets):
         for number, name in enumerate(bucket.namespaces):
             place = (*_PLACE, "buckets", index, "namespaces", number)
-            if name in bucket.namespaces[:number]:
-                yield say("listed-twice", place, f"namespace {name}")
-            elif known and name not in (*known, cache.namespace):
+            if known and name not in (*known, cache.namespace):
                 otherwise = "remove it, or give it to a team in scheduling.teams"
                 advice = advise(name, sorted(known), otherwise)
                 yield say("bucket-namespace-unknown", place, name, advice)
-
-
-def keeping_pools(site: Site, cache: Cache) -> Iterator[Finding]:
-    """Pools that keep objects are pools of the site, each named once."""
-    yield from pools_once(site, _PLACE, cache.pools or ())

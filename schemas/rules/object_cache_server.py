@@ -16,7 +16,7 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.object_cache import Cache, ImageLayers
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import CacheDiscovery, LinkType, Role
-from schemas.rules.finding import Finding, InPool, Path, advise, say
+from schemas.rules.finding import Finding, InPool, Path, say
 
 _TABLE = read_table(__file__)
 SERVER_VARIABLES: dict[str, str] = _TABLE["server_variables"]
@@ -228,21 +228,16 @@ def image_layers(site: Site, cache: Cache, layers: ImageLayers) -> Iterator[Find
         yield say("layers-without-address", _LAYERS, usual)
     bucket = cache.bucket(layers.bucket)
     place = (*_LAYERS, "bucket")
-    if bucket is None:
-        names = [each.name for each in cache.buckets]
-        others = f"write one of {', '.join(names)}, or add it to buckets"
-        advice = advise(layers.bucket, names, others)
-        yield say("layers-bucket-unknown", place, layers.bucket, advice)
-    elif not bucket.public:
+    if bucket and not bucket.public:
         yield say("layers-bucket-private", place, bucket)
-    elif not bucket.namespaces:
+    elif bucket and not bucket.namespaces:
         index = cache.buckets.index(bucket)
         yield say("layers-bucket-open-to-pods", ("cache", "buckets", index), bucket)
     yield from _registries(layers)
 
 
 def _registries(layers: ImageLayers) -> Iterator[Finding]:
-    """Registries are such as image references begin with, each once.
+    """Registries are such as image references begin with.
 
     A reference without a dot, a port or localhost at its start is one of docker.io (distribution
     reference 0.6, normalize.go, splitDockerDomain).
@@ -250,9 +245,7 @@ def _registries(layers: ImageLayers) -> Iterator[Finding]:
     for index, name in enumerate(layers.registries):
         place = (*_LAYERS, "registries", index)
         host, _, port = name.partition(":")
-        if name in layers.registries[:index]:
-            yield say("listed-twice", place, f"registry {name}")
-        elif name == _DOCKER_INDEX:
+        if name == _DOCKER_INDEX:
             yield say("registry-docker-index", place, name)
         elif host == "localhost" or host.startswith("127."):
             yield say("registry-is-host", place, name)

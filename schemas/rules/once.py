@@ -1,5 +1,6 @@
-"""Rules on what stands once in a list, names of a kind and items (once.toml says where), and on the
-last day of what is allowed for a time; and on components of one's own.
+"""Rules on what stands once in a list, names of a kind and items, and on names of what is there
+(once.toml says where); on the last day of what is allowed for a time; and on components of one's
+own.
 """
 
 import datetime
@@ -8,31 +9,55 @@ from collections.abc import Iterator
 from schemas.facts.own_components import OwnComponentError, make, named
 from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
+from schemas.model.site_file import SiteFile
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, say
+from schemas.rules.finding import Finding, advise, say
 
-_LISTS = read_table(__file__)["list"]
+_TABLE = read_table(__file__)
 
 
 def once(site: Site) -> Iterator[Finding]:
     """No two items of a list are alike where that is a mistake."""
-    for each in _LISTS:
+    for each in _TABLE["list"]:
         seen = set()
         for place, value in each_at(site.file, *each["at"]):
             item = max(at for at, step in enumerate(place) if isinstance(step, int))
-            if (place[: each.get("within", item)], value) in seen:
-                yield say(each["row"], place, *(text.format(value) for text in each["values"]))
-            seen.add((place[: each.get("within", item)], value))
+            compared = [vars(value).get(name) for name in each.get("by", ())] or [value]
+            key = (place[: each.get("within", item)], *compared)
+            if key in seen and None not in key:
+                at = (*place, *each.get("tell", ()))
+                yield say(each["row"], at, *(text.format(value) for text in each["values"]))
+            seen.add(key)
+
+
+def references(site: Site) -> Iterator[Finding]:
+    """Each name of something in the file is one that it has."""
+    for each in _TABLE["reference"]:
+        known = _names(site.file, each["to"])
+        if known is None:
+            continue
+        fix = each["otherwise"] if known else each.get("without", each["otherwise"])
+        for place, value in each_at(site.file, *each["at"]):
+            name = place[-1] if each.get("keys") else value
+            if name not in (None, *known):
+                advice = advise(str(name), known, fix.format(", ".join(known) or "none"))
+                yield say(each["row"], place, name, advice)
+
+
+def _names(file: SiteFile, path: str) -> list[str] | None:
+    """The names in a list or a map of the file; None where one of them is not known."""
+    items = each_at(file, f"{path}.*")
+    names = [at[-1] if isinstance(at[-1], str) else vars(item).get("name") for at, item in items]
+    return names if any(each_at(file, path)) and None not in names else None
 
 
 MAX_DAYS = 2 * 366
 """Most days until the end of an exception. An end within them stays valid as time goes by."""
-_ENDS = read_table(__file__)["ends"]
 
 
 def ends(site: Site) -> Iterator[Finding]:
     """Each last day is one of the calendar, and within two years."""
-    days = list(each_at(site.file, *_ENDS))
+    days = list(each_at(site.file, *_TABLE["ends"]))
     for component, _ in named(site):
         rules = enumerate(component.effects)
         days += ((("components", component.name, "rules", n, "until"), e.until) for n, e in rules)

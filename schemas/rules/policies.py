@@ -9,7 +9,6 @@ definition (literals, comments).
 
 import re
 from collections.abc import Iterator
-from functools import cache
 
 from schemas.facts.site import Site
 from schemas.kubernetes import tables
@@ -21,11 +20,7 @@ _PLACE: Path = ("policies",)
 _KIND = re.compile(
     r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"
 )
-LIVED_BY = {
-    ("", "nodes"), ("", "events"), ("", "bindings"), ("coordination.k8s.io", "leases"),
-    ("events.k8s.io", "events"), ("storage.k8s.io", "csinodes"),
-    ("certificates.k8s.io", "certificatesigningrequests"),
-}  # fmt: skip
+LIVED_BY = {*map(tuple, read_table(__file__)["lived_by"])}
 """Group and name of what kubelets and the control plane write to work at all."""
 _STRING = re.compile(
     r"//[^\n]*|[rR]?('''(?:[^\\]|\\.)*?'''|\"\"\"(?:[^\\]|\\.)*?\"\"\""
@@ -71,13 +66,7 @@ def in_no_namespace(group: str, name: str) -> bool:
     """True if the objects of a resource are known to be in no namespace. A binding's
     namespaceSelector leaves none of these out (apiserver, pkg/admission/plugin/webhook/predicates/
     namespace/matcher.go); a Namespace it judges by its own labels."""
-    return name in _in_no_namespace().get(group, ())
-
-
-@cache
-def _in_no_namespace() -> dict[str, list[str]]:
-    """By group the names of resources that are in no namespace."""
-    return read_table(tables.__file__, "no_namespace.toml")
+    return name in read_table(tables.__file__, "no_namespace.toml").get(group, ())
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:
@@ -101,13 +90,3 @@ def fault_of(expression: str) -> tuple[str, str] | None:
         message = "the expression looks at nothing of the object, so it holds always or never"
         return message, "write what must be true of object, oldObject, request or namespaceObject"
     return None
-
-
-def exceptions(site: Site) -> Iterator[Finding]:
-    """Each exception is there once."""
-    seen: set[tuple[str, str]] = set()
-    for index, each in enumerate(site.file.policies.exceptions):
-        place = (*_PLACE, "exceptions", index)
-        if (each.rule, each.object) in seen:
-            yield say("exception-twice", (*place, "object"), each.object[:60], each)
-        seen.add((each.rule, each.object))

@@ -3,26 +3,14 @@
 Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane validation).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from schemas.facts.adopted import kept_machines
 from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
-from schemas.rules.finding import Finding, HostCell, InPool, Path, advise, say
-
-
-def pools_once(site: Site, at: Path, names: Sequence[str]) -> list[Finding]:
-    """The faults of a list of pools at a place: some are not there, or there twice."""
-    known, found = [pool.name for pool in site.file.pools], []
-    for index, name in enumerate(names):
-        place = (*at, "pools", index)
-        if name not in known:
-            found.append(say("pool-unknown", place, name, advise(name, known)))
-        elif name in names[:index]:
-            found.append(say("listed-twice", place, f"pool {name}"))
-    return found
+from schemas.rules.finding import Finding, HostCell, InPool, advise, say
 
 
 def hardware(at: InPool) -> Iterator[Finding]:

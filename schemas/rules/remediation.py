@@ -15,7 +15,6 @@ from schemas.model.remediation import OwnCheck, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind, Role
 from schemas.rules.finding import Finding, Path, advise, say
-from schemas.rules.pools import pools_once
 
 PLACE: Path = ("remediation",)
 _HEALERS: Path = (*PLACE, "healers")
@@ -68,15 +67,14 @@ def remediator_names(site: Site) -> Iterator[Finding]:
 
 
 def remediator_pools(site: Site) -> Iterator[Finding]:
-    """A remediator repairs pools of the site, and names each once."""
+    """A remediator repairs some pools."""
     for at, healer in remediators(site):
         if not healer.pools:
             yield say("remediator-without-pools", (*at, "pools"), healer)
-        yield from pools_once(site, at, healer.pools)
 
 
 def remediator_faults(site: Site) -> Iterator[Finding]:
-    """A remediator repairs some faults, each named once, and none that a reboot cannot repair."""
+    """A remediator repairs some faults, and none that a reboot cannot repair."""
     known = [*RECORDS, *(each.name for each in own_checks(site))]
     for at, healer in remediators(site):
         if not healer.faults:
@@ -84,9 +82,7 @@ def remediator_faults(site: Site) -> Iterator[Finding]:
         for index, fault in enumerate(healer.faults):
             place = (*at, "faults", index)
             hopeless = RECORDS.get(fault, {}).get("unrepaired")
-            if fault in healer.faults[:index]:
-                yield say("listed-twice", place, fault)
-            elif hopeless:
+            if hopeless:
                 yield say("fault-unrepairable", place, hopeless)
             elif fault not in known:
                 advice = advise(fault, known, "remove it, or add the check of that name")

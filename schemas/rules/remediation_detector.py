@@ -23,7 +23,6 @@ from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path, say
 from schemas.rules.object_cache import FILLED_PERCENT
 from schemas.rules.object_cache_server import below
-from schemas.rules.pools import pools_once
 from schemas.rules.remediation import PLACE, own_checks
 
 LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
@@ -64,15 +63,10 @@ def cache_disks(site: Site, detector: Detector, cache: Cache) -> Iterator[Findin
 def xids(site: Site, detector: Detector) -> Iterator[Finding]:
     """An error of NVIDIA's driver calls for one thing, and the site has such a driver."""
     listed, place = detector.xids, (*_DETECTOR, "xids")
-    for field, numbers in (("reboot", listed.reboot), ("watch", listed.watch)):
-        for index, number in enumerate(numbers):
-            at = (*place, field, index)
-            if field not in listed.model_fields_set:
-                continue  # what is written goes before a default
-            if number in numbers[:index]:
-                yield say("listed-twice", at, f"XID {number}")
-            elif field == "watch" and number in listed.reboot:
-                yield say("xid-reboots-too", at, number)
+    # What is written goes before a default.
+    for index, number in enumerate(listed.watch if "watch" in listed.model_fields_set else ()):
+        if number in listed.reboot:
+            yield say("xid-reboots-too", (*place, "watch", index), number)
     vendors = (site.accelerators[model].vendor for model in site.models() if all_known(site))
     others = all_known(site) and "nvidia" not in vendors  # as far as accelerators are known
     if "xids" in detector.model_fields_set and others:
@@ -141,11 +135,10 @@ def own_check_names(site: Site) -> Iterator[Finding]:
 
 
 def own_check_commands(site: Site) -> Iterator[Finding]:
-    """A check of the site's own runs a program, on pools of the site."""
+    """A check of the site's own runs a program."""
     for index, check in enumerate(own_checks(site)):
         at: Path = (*_DETECTOR, "checks", index)
         yield from _program((*at, "command", 0), check.command[0])
-        yield from pools_once(site, at, check.pools)
 
 
 def fabrics(site: Site) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, KubeScheduler
 from schemas.model.vocabulary import BackendKind, Role, TopologyLevel
-from schemas.rules.finding import Finding, Path, advise, say
+from schemas.rules.finding import Finding, Path, say
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
@@ -29,31 +29,24 @@ def _run_here(site: Site) -> list[tuple[Path, Backend, KubeScheduler]]:
 
 
 def backend_names(site: Site) -> Iterator[Finding]:
-    """Backends have names of their own, none that of the default scheduler."""
-    seen: set[str] = set()
+    """No backend has the name of the default scheduler."""
     for at, backend in _backends(site):
         if backend.name == DEFAULT_SCHEDULER:
             yield say("backend-name-of-default", (*at, "name"), DEFAULT_SCHEDULER)
-        elif backend.name in seen:
-            way = "put its pools into the other"
-            yield say("two-of-a-name", (*at, "name"), "backends", backend.name, way)
-        seen.add(backend.name)
 
 
 def backend_pools(site: Site) -> Iterator[Finding]:
-    """A backend serves pools of the site, each pool has one at most, and pods can run there."""
+    """Each pool has one backend at most, and pods can run there."""
     pools = {pool.name: pool for pool in site.file.pools}
     owner: dict[str, str] = {}
     for at, backend in _backends(site):
         for index, name in enumerate(backend.pools):
-            place = (*at, "pools", index)
-            if name not in pools:
-                yield say("pool-unknown", place, name, advise(name, pools))
-            elif name in owner:
+            place, pool = (*at, "pools", index), pools.get(name)
+            if pool and name in owner:
                 other = owner[name]
                 where = "twice here" if other == backend.name else f"in {other} too"
                 yield say("backend-pool-taken", place, name, where)
-            elif pools[name].role is Role.CONTROL_PLANE and pools[name].taints is None:
+            elif pool and pool.role is Role.CONTROL_PLANE and pool.taints is None:
                 yield say("backend-of-control-plane", place, name)
             owner.setdefault(name, backend.name)
 
@@ -113,10 +106,10 @@ def plugins(site: Site) -> Iterator[Finding]:
         name = scheduler.throttler
         if scheduler.gang is None and name is None:
             yield say("scheduler-without-plugins", at, backend)
-        if name is not None and name in throttlers:
+        if name in throttlers:
             yield say("throttler-name-taken", (*at, "throttler"), throttlers[name], backend, name)
-        if name is not None:
-            throttlers.setdefault(name, backend.name)
+        elif name is not None:
+            throttlers[name] = backend.name
 
 
 def gang_times(site: Site) -> Iterator[Finding]:

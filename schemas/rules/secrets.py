@@ -52,8 +52,9 @@ def paths(site: Site, secrets: Secrets) -> Iterator[Finding]:
     for each in secret_references(site):
         other = owners.setdefault(_in_store(site, secrets, each), each)
         if other is not each:
-            both = f"{_name(other)} and {_name(each)} have one place in the store"
-            message = f"{both}: {secrets.place(site.name, each.namespace, each.name)}"
+            both = " and ".join(f"{one.namespace}/{one.name}" for one in (other, each))
+            place_of = secrets.place(site.name, each.namespace, each.name)
+            message = f"{both} have one place in the store: {place_of}"
             at = place if "path" in secrets.model_fields_set else _PLACE
             yield say("secret-path-taken", at, message[:160])
             return
@@ -65,10 +66,6 @@ def _in_store(site: Site, secrets: Secrets, each: SecretReference) -> tuple[obje
     store = secrets.management if each.management else secrets.site
     name = (store.name, store.kind) if store else (each.management,)
     return (*name, secrets.place(site.name, each.namespace, each.name))
-
-
-def _name(each: SecretReference) -> str:
-    return f"{each.namespace}/{each.name}"
 
 
 def bmc_credentials(site: Site) -> Iterator[Finding]:

@@ -11,6 +11,7 @@ from ipaddress import ip_network
 from itertools import islice
 from typing import Any
 
+from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.masking import shorten
 from schemas.model.addresses import AnyNetwork
 from schemas.model.cluster import Cluster
@@ -56,13 +57,13 @@ def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> F
     macs = [(mac, host.line) for host in hosts for name, mac in host.more if name[:4] == "mac_"]
     hosts = [*hosts, *(Host("", "", "", "", "", mac, "", "", line) for mac, line in macs)]
     columns = dict(zip(Host._fields, zip(*hosts, strict=True), strict=True)) if hosts else {}
-    cluster = _map(_map(data).get("cluster"))
+    cluster = mapping(data, "cluster")
     endpoint, context = cluster.get("endpoint"), cluster.get("context")
     valid = isinstance(endpoint, str) and _IPV4.fullmatch(endpoint)
     return Footprint(
         site,
         hosts_file,
-        tuple(_networks(_map(data))),
+        tuple(_networks(mapping(data))),
         endpoint if valid else None,
         cluster.get("port", Cluster.model_fields["port"].default),
         cluster.get("virtual_ip") != VirtualIp.EXTERNAL.value,
@@ -72,23 +73,19 @@ def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> F
     )
 
 
-def _map(data: Any) -> dict[str, Any]:
-    return data if isinstance(data, dict) else {}
-
-
 def _networks(data: dict[str, Any]) -> Iterator[tuple[str, Path, AnyNetwork]]:
     zones = data.get("zones")
     candidates: list[tuple[str, Path, Any]] = [("the BMCs", ("bmc", "network"), data.get("bmc"))]
     for index, zone in enumerate(zones if isinstance(zones, list) else ()):
-        name = f"zone {shorten(_map(zone).get('name'))}"
+        name = f"zone {shorten(mapping(zone).get('name'))}"
         candidates.append((name, ("zones", index, "network"), zone))
         candidates.append((f"{name} (IPv6)", ("zones", index, "network6"), zone))
-    for name, network in _map(data.get("networks")).items():
-        for zone, subnet in _map(_map(network).get("zones")).items():
+    for name, network in mapping(data, "networks").items():
+        for zone, subnet in mapping(network, "zones").items():
             at = ("networks", str(name), "zones", str(zone), "network")
             candidates.append((shorten(name), at, subnet))
     for name, place, holder in candidates:
-        text = _map(holder).get(str(place[-1]))
+        text = mapping(holder).get(str(place[-1]))
         if isinstance(text, str) and "/" in text:
             try:
                 yield name, place, ip_network(text)
@@ -128,14 +125,13 @@ def _cell_clashes(
                     if other.site not in lines:
                         lines[other.site] = dict(zip(other.cells[column], other.lines, strict=True))
                     theirs = lines[other.site][value]
-                    found[mine.site].append(_cell(column, value, line, other, theirs))
-                    found[other.site].append(_cell(column, value, theirs, mine, line))
+                    both = (mine, line), (other, theirs)
+                    for (each, at), (its, there) in (both, both[::-1]):
+                        said = column, value, there, its
+                        cell = say("cell-of-two-sites", HostCell(at, column), *said)
+                        found[each.site].append(cell)
         owners.update(dict.fromkeys(values, mine))
     return owners
-
-
-def _cell(column: str, value: str, line: int, other: Footprint, other_line: int) -> Finding:
-    return say("cell-of-two-sites", HostCell(line, column), column, value, other_line, other)
 
 
 def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:

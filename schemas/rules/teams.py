@@ -64,19 +64,6 @@ def team_names(site: Site) -> Iterator[Finding]:
             yield say("team-name-of-queue", (*place, "name"), team)
 
 
-def team_priorities(site: Site) -> Iterator[Finding]:
-    """The PriorityClasses of a team are PriorityClasses of the site, each named once."""
-    known = [priority.name for priority in site.scheduling.priorities]
-    for place, team in teams_of(site):
-        for index, name in enumerate(team.priorities):
-            here = (*place, "priorities", index)
-            if name not in known:
-                others = f"write one of {', '.join(known)}" if known else "add it to priorities"
-                yield say("priority-unknown", here, name, advise(name, known, others))
-            elif name in team.priorities[:index]:
-                yield say("listed-twice", here, f"PriorityClass {name}")
-
-
 def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """A container's default request is within its limit, and that within what it may request."""
     yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
@@ -148,20 +135,14 @@ def _hours(off_peak: OffPeak, place: Path) -> Iterator[Finding]:
         yield say("off-peak-zone-unknown", (*place, "time_zone"), off_peak, advice)
     if off_peak.start == off_peak.end:
         yield say("off-peak-empty", (*place, "end"), off_peak)
-    days = {name: _day(getattr(off_peak, name)) for name in ("first_day", "last_day")}
-    for name, day in days.items():
-        if day is None:
+    days = []
+    for name in ("first_day", "last_day"):
+        try:
+            days.append(date.fromisoformat(getattr(off_peak, name)))
+        except ValueError:
             yield say("off-peak-day-unknown", (*place, name), getattr(off_peak, name))
-    first, last = days.values()
-    if first and last and last < first:
-        yield say("off-peak-ends-before-start", (*place, "last_day"), last, first)
-
-
-def _day(text: str) -> date | None:
-    try:
-        return date.fromisoformat(text)
-    except ValueError:
-        return None
+    if days != sorted(days):
+        yield say("off-peak-ends-before-start", (*place, "last_day"), days[1], days[0])
 
 
 def off_peak_used(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
@@ -181,22 +162,15 @@ def limits_held(site: Site) -> Iterator[Finding]:
     """The holder of a limit can hold it: with other hours, and over several namespaces."""
     quotas = models_held_by(site, Holder.QUOTA)
     for place, team in teams_of(site):
-        yield from _without_hours(site, place, team)
+        for model in (each for each in team.off_peak if each in site.models()):
+            if (by := holder(site.backend_of(model))) in _NO_HOURS:
+                said = model, _NO_HOURS[by], _throttler_advice(site, model)
+                yield say("limit-without-hours", (*place, "off_peak", model), *said)
         several = len(team.namespaces) > 1
         for model, count in team.accelerators.items():
             if several and count and model in quotas:
                 values = model, team, len(team.namespaces), _throttler_advice(site, model)
                 yield say("limit-over-namespaces", (*place, "accelerators", model), *values)
-
-
-def _without_hours(site: Site, place: Path, team: Team) -> Iterator[Finding]:
-    for model in team.off_peak:
-        if model not in site.models():
-            continue
-        by = holder(site.backend_of(model))
-        if by in _NO_HOURS:
-            values = model, _NO_HOURS[by], _throttler_advice(site, model)
-            yield say("limit-without-hours", (*place, "off_peak", model), *values)
 
 
 def _throttler_advice(site: Site, model: str) -> str:

@@ -58,13 +58,9 @@ def check_object(obj: Any, brought: Mapping[str, store.Kind] = {}) -> list[Fault
         usual = wrong if own else "cannot be written as JSON"
         return list(_not_json(obj, ())) or [Fault((), shorten(usual, 200))]
     faults = {fault for error in errors for fault in _faults(error, schema)}
-
-    def order(fault: Fault) -> tuple[list[tuple[int, str]], str]:
-        # Indexes as numbers, and keys as texts.
-        steps = [(part, "") if isinstance(part, int) else (-1, part) for part in fault.path]
-        return steps, fault.message
-
-    return sorted(faults, key=order)
+    # Indexes as numbers, and keys as texts.
+    steps = {f: [(p, "") if isinstance(p, int) else (-1, p) for p in f.path] for f in faults}
+    return sorted(faults, key=lambda fault: (steps[fault], fault.message))
 
 
 def check_objects(objs: Iterable[dict[str, Any]]) -> list[tuple[int, Fault]]:

@@ -4,18 +4,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from schemas.kubernetes.objects import store
-from schemas.kubernetes.objects.dialect import (
-    BOUNDS,
-    FORMATS,
-    LISTS_OF_SCHEMAS,
-    OTHER_FACTS,
-    SCHEMAS,
-    Schema,
-)
+from schemas.kubernetes.objects import dialect, store
+from schemas.kubernetes.objects.dialect import Schema
 
 Kinds = dict[str, store.Kind]
-_FACTS = (BOUNDS | OTHER_FACTS) - {"$ref"}
+_FACTS = (dialect.BOUNDS | dialect.OTHER_FACTS) - {"$ref"}
 
 
 def load_crds(kinds: Iterable[str] | None = None) -> list[dict[str, Any]]:
@@ -58,14 +51,14 @@ def brought_kinds(definitions: Iterable[dict[str, Any]]) -> Kinds:
 def _facts(schema: Schema) -> Schema:
     """The part of a schema of others that judges values; what is not known judges none."""
     result: Schema = {key: value for key, value in schema.items() if key in _FACTS}
-    if result.get("format") not in FORMATS:
+    if result.get("format") not in dialect.FORMATS:
         result.pop("format", None)
     if "properties" in schema:
         result["properties"] = {name: _facts(each) for name, each in schema["properties"].items()}
-    for key in LISTS_OF_SCHEMAS:
+    for key in dialect.LISTS_OF_SCHEMAS:
         if key in schema:
             result[key] = [_facts(each) for each in schema[key]]
-    for key in SCHEMAS:
+    for key in dialect.SCHEMAS:
         if key in schema:
             part = schema[key]
             result[key] = _facts(part) if isinstance(part, dict) else part

@@ -6,20 +6,8 @@ rules of metadata that no schema holds. CEL rules are not in it: only a server c
 
 from functools import cache
 
-from schemas.kubernetes.objects import store
-from schemas.kubernetes.objects.dialect import (
-    BOUNDS,
-    EMBEDDED,
-    INT_OR_STRING,
-    INTEGER_FORMATS,
-    LIST_KEYS,
-    LIST_TYPE,
-    LISTS_OF_SCHEMAS,
-    OPEN,
-    STRING_FORMATS,
-    Schema,
-    references,
-)
+from schemas.kubernetes.objects import dialect, store
+from schemas.kubernetes.objects.dialect import Schema
 from schemas.kubernetes.objects.patterns import portable
 from schemas.kubernetes.objects.store import Kind
 
@@ -116,11 +104,11 @@ def definition(name: str, keys: Keys = None) -> Schema:
 def reach(schema: Schema, keys: Keys = None) -> set[str]:
     """The names of all definitions that a strict schema needs."""
     seen: set[str] = set()
-    todo = set(references(schema))
+    todo = set(dialect.references(schema))
     while todo:
         name = todo.pop()
         seen.add(name)
-        todo.update(set(references(definition(name, keys))) - seen)
+        todo.update(set(dialect.references(definition(name, keys))) - seen)
     return seen
 
 
@@ -131,11 +119,12 @@ def strict(node: Schema, closed: bool = True, keys: Keys = None) -> Schema:
     that are named outside. Properties that are not among ``keys`` are refused as unknown ones are;
     where unknown ones are not, all are there.
     """
-    if not closed or node.get(OPEN) or {"properties", "additionalProperties"} <= node.keys():
+    mixed = {"properties", "additionalProperties"} <= node.keys()
+    if mixed or not closed or node.get(dialect.OPEN):
         keys = None
     if "$ref" in node:
         return {"$ref": node["$ref"]}
-    result = {key: value for key, value in node.items() if key in BOUNDS}
+    result = {key: value for key, value in node.items() if key in dialect.BOUNDS}
     if "pattern" in result:
         result["pattern"] = portable(result["pattern"])
     if types := _types(node):
@@ -152,7 +141,7 @@ def strict(node: Schema, closed: bool = True, keys: Keys = None) -> Schema:
 
 def _types(node: Schema) -> list[str]:
     """The JSON types that a value may have; none where the schema does not care."""
-    if node.get(INT_OR_STRING):
+    if node.get(dialect.INT_OR_STRING):
         types = ["integer", "string"]
     else:
         declared = node.get("type", [])
@@ -169,9 +158,9 @@ def _children(node: Schema, result: Schema, closed: bool, keys: Keys) -> None:
         if key in node:
             child = node[key]
             result[key] = strict(child, closed, keys) if isinstance(child, dict) else child
-    for key in LISTS_OF_SCHEMAS:
+    for key in dialect.LISTS_OF_SCHEMAS:
         # the anyOf of int-or-string says the same as its types, with worse messages
-        if key in node and not (key == "anyOf" and node.get(INT_OR_STRING)):
+        if key in node and not (key == "anyOf" and node.get(dialect.INT_OR_STRING)):
             result[key] = [strict(child, closed=False) for child in node[key]]
     if "not" in node:
         result["not"] = strict(node["not"], closed=False)
@@ -179,12 +168,12 @@ def _children(node: Schema, result: Schema, closed: bool, keys: Keys) -> None:
 
 def _close(node: Schema, result: Schema) -> None:
     """Refuse the fields that the server would prune."""
-    if node.get(EMBEDDED):
+    if node.get(dialect.EMBEDDED):
         whole = {"apiVersion": {"type": "string"}, "kind": {"type": "string"}, "metadata": {}}
         result["properties"] = {**whole, **result.get("properties", {})}
         result["required"] = sorted({*result.get("required", ()), "apiVersion", "kind"})
     is_object = "object" in result.get("type", ()) or "properties" in result
-    if is_object and not node.get(OPEN):
+    if is_object and not node.get(dialect.OPEN):
         result.setdefault("additionalProperties", False)
 
 
@@ -193,19 +182,20 @@ def _lists(node: Schema, result: Schema) -> None:
 
     The keys travel as pairs of name and default, under the keyword that the checkers implement.
     """
-    if node.get(LIST_TYPE) == "set":
+    if node.get(dialect.LIST_TYPE) == "set":
         result["uniqueItems"] = True
-    if node.get(LIST_TYPE) == "map":
+    if node.get(dialect.LIST_TYPE) == "map":
         fields = node.get("items", {}).get("properties", {})
-        result[LIST_KEYS] = [[k, fields.get(k, {}).get("default")] for k in node[LIST_KEYS]]
+        keys = node[dialect.LIST_KEYS]
+        result[dialect.LIST_KEYS] = [[k, fields.get(k, {}).get("default")] for k in keys]
 
 
 def _format(node: Schema, result: Schema) -> None:
     """A format as bounds or as a pattern, so that every library checks it alike."""
     name = node.get("format")
-    if name in INTEGER_FORMATS:
-        end = INTEGER_FORMATS[name]
+    if name in dialect.INTEGER_FORMATS:
+        end = dialect.INTEGER_FORMATS[name]
         result["minimum"] = max(result.get("minimum", -end), -end)
         result["maximum"] = min(result.get("maximum", end - 1), end - 1)
-    elif name in STRING_FORMATS:
-        result["allOf"] = [*result.get("allOf", []), {"pattern": STRING_FORMATS[name]}]
+    elif name in dialect.STRING_FORMATS:
+        result["allOf"] = [*result.get("allOf", []), {"pattern": dialect.STRING_FORMATS[name]}]

@@ -15,7 +15,7 @@ from policies.exceptions import Exemption, exemptions, ours
 from policies.judge import findings
 from policies.pods import Pod, pods
 from policies.rule import Object, Violation
-from policies.rules import CHECKS, RULES, pod_rights
+from policies.rules import RULES
 from tests.golden import every_site, objects
 from tests.kit.sharing_sites import slices
 from tests.policies.test_policies import ROCE
@@ -25,7 +25,6 @@ Json = dict[str, Any]
 SITES = sorted(every_site())
 RARE = {**every_site(), "RoCE that pods share": ROCE, "MIG slices": slices()}
 """The sites, and those with what exceptions are there for and no example has."""
-STANDARD = [rule for rule in RULES if CHECKS[rule.name][0] is pod_rights]
 REASONS = {
     "privilege-escalation": "allowPrivilegeEscalation != false",
     "capabilities-dropped": "unrestricted capabilities",
@@ -49,6 +48,7 @@ REASONS = {
 }
 """The API server's message for each control (pod-security-admission v0.34.3, policy/check_*.go,
 ForbiddenReason)."""
+STANDARD = [rule for rule in RULES if rule.name in REASONS]
 BASELINE = {
     "capabilities-added": "non-default capabilities",
     "host-network": "host namespaces",
