@@ -56,7 +56,7 @@ def _added_lines(site: SitePreview) -> Iterable[Line]:
 
 def _warnings(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
-        things = join_phrases([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
+        things = join_phrases((*prose(e.what), f" ({e.count:,})") for e in site.deletions)
         said = ", so to be acknowledged in the pull request: "
         yield Line((Strong("Deleted for good"), said, *things))
     names = [each.change.one.title for each in site.objects if each.action is Action.REFUSED]

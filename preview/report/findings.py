@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
+from preview.gates import losses
 from preview.report import object_cache
 from preview.report.hours import duration, installed_after, shared_hours, spans, takes
 from preview.report.phrase import Phrase, prose
@@ -241,8 +242,8 @@ def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
         forms: tuple[Phrase, ...] = ((said,),)
         where = list_names(list(names), "site")
         if way:
-            forms = ((said, ": ", prose(way.partition(",")[0])), *forms)
-            where = (*where, "; ", prose(way))
+            forms = ((said, ": ", *prose(way.partition(",")[0])), *forms)
+            where = (*where, "; ", *prose(way))
         figure, what = (count(number, "machine"),), ("refused now, and waits",)
         yield Finding(WAITING, forms, what, figure, where, Impact.UNKNOWN, True)
 
@@ -282,14 +283,10 @@ def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    lost: dict[str, int] = {}
-    for site in sites:
-        for each in site.deletions:
-            lost[each.what] = lost.get(each.what, 0) + each.count
-    if lost:
+    if lost := losses(sites):
         removed = any(site.impact is Impact.REMOVE for site in sites)
         where = _sites(site for site in sites if site.deletions)
         said = prose(", ".join(lost_text(*each) for each in lost.items()))
-        whole = ("the pull request must acknowledge the loss of ", said)
+        whole = ("the pull request must acknowledge the loss of ", *said)
         forms = () if removed else (whole, ("losses must be acknowledged",))
-        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (said,), where)
+        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), said, where)

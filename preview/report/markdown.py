@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from preview.report.blocks import Alert, Block, Code, Line, Part, Report, Room, Row, Section, Table
 from preview.report.overview import report
-from preview.report.phrase import Phrase, Piece, Prose, Strong, Value
+from preview.report.phrase import Phrase, Piece, Strong, Value, plain
 from preview.report.sketches import sketch
 from preview.result import Preview
 
@@ -190,15 +190,12 @@ def _bold(phrase: Phrase) -> str:
 
 def _summary(phrase: Phrase) -> str:
     """A phrase inside of HTML, where Markdown means nothing."""
-    return "".join(map(_in_html, phrase))
-
-
-def _in_html(piece: Piece) -> str:
-    if isinstance(piece, Value):
-        return f"<code>{html.escape(_unmarked(piece.text))}</code>"
-    if isinstance(piece, Prose):
-        return "".join(map(_in_html, _parts(piece)))
-    return html.escape(piece if isinstance(piece, str) else piece.text)
+    return "".join(
+        f"<code>{html.escape(_unmarked(each.text))}</code>"
+        if isinstance(each, Value)
+        else html.escape(plain((each,)))
+        for each in phrase
+    )
 
 
 def _piece(piece: Piece) -> str:
@@ -206,13 +203,7 @@ def _piece(piece: Piece) -> str:
         return f"[{_span(piece.text)}]({piece.link})" if piece.link else _span(piece.text)
     if isinstance(piece, Strong):
         return f"**{piece.text}**"
-    if isinstance(piece, Prose):
-        return "".join(map(_piece, _parts(piece)))
     return piece
-
-
-def _parts(piece: Prose) -> Iterable[Value | str]:
-    return (Value(text) if quoted else text for text, quoted in piece.runs)
 
 
 def _span(text: str) -> str:

@@ -95,7 +95,7 @@ def _felt(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str],
 def _phrase(text: str) -> Phrase:
     """A sentence about names that others chose, after a first word of ours."""
     first, _, rest = text.partition(" ")
-    return (f"{first} ", prose(rest))
+    return (f"{first} ", *prose(rest))
 
 
 def _wrong_address_text(hosts: int) -> str:

@@ -69,7 +69,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
 def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
     """The alerts that need a person before anything else."""
     for gate in preview.gates:
-        lines = (Line((prose(gate.message),)), Line(("to pass the gate: ", prose(gate.fix))))
+        lines = (Line(prose(gate.message)), Line(("to pass the gate: ", *prose(gate.fix))))
         yield Alert(("Blocked by the gate ", value(gate.name)), lines)
     if preview.clashes:
         title = f"{count(len(preview.clashes), 'problem')} between sites"

@@ -106,10 +106,10 @@ class _Terminal:
             (plain((each,)), code or (strong if isinstance(each, Strong) else ""))
             for each in phrase
         ]
-        room = None if self._width is None else self._width - len(indent) - HANG
-        whole = None if self._width is None else self._width - len(indent)
-        fits = whole is None or size("".join(text for text, _ in pieces)) <= whole
-        first, *rest = wrap(pieces, whole if fits else room)
+        room = None if self._width is None else self._width - len(indent)
+        if room is not None and size(plain(phrase)) > room:
+            room -= HANG
+        first, *rest = wrap(pieces, room)
         yield indent + self._paint(first)
         yield from (f"{indent}{' ' * HANG}{self._paint(each)}" for each in rest)
 
