@@ -5,7 +5,7 @@ is asked.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -127,22 +127,15 @@ def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | No
     near = suspects(before, after, names)
     wanted = {*names, *near}
     sides = before, after
-    locks = [bool(locked_version(side)) for side in sides]
-    chosen = [
-        [p for p in side.files if (site := site_of(p)) is None or site in wanted] for side in sides
-    ]
-    # A state that locks Foresite has no other built-in catalogue, whatever lies in its place.
-    chosen = [
-        [path for path in paths if not (locked and path.startswith(f"{SHOWN}/"))]
-        for paths, locked in zip(chosen, locks, strict=True)
-    ]
+    chosen = [_paths(side, wanted) for side in sides]
     # The catalogue that is installed stands for that of both states where neither has one. It never
     # stands for that of one: a change that takes the catalogue away would then seem to do nothing.
     own = any(path.startswith(f"{SHOWN}/") for paths in chosen for path in paths)
     old, new = (
-        Tree({**({} if own and not locked else installed_files()), **side.contents(paths)})
-        for side, paths, locked in zip(sides, chosen, locks, strict=True)
-    )
+        Tree({**({} if own and not locked_version(side) else installed_files()),
+              **side.contents(paths)})
+        for side, paths in zip(sides, chosen, strict=True)
+    )  # fmt: skip
     work = _Work(old, new, frozenset(near), owners(before, after, names))
     if maker is None:
         return work
@@ -152,6 +145,14 @@ def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | No
             side.write(paths, Path(folder))
             made.append(maker(side, Path(folder), names))
     return work._replace(made=(made[0], made[1]))
+
+
+def _paths(side: Snapshot, wanted: Collection[str]) -> list[str]:
+    """The files of some sites, and all that sites share. A state that locks Foresite has no other
+    built-in catalogue, whatever lies in its place."""
+    found = [path for path in side.files if (site := site_of(path)) is None or site in wanted]
+    locked = bool(locked_version(side))
+    return [path for path in found if not (locked and path.startswith(f"{SHOWN}/"))]
 
 
 def _site(work: _Work, name: str) -> SitePreview | None:
