@@ -8,14 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
 from components.machines.installation import Installation
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from preview.forge import NO_FORGE, Forge
-from preview.packing import pack, unpack
 from preview.regions import RegionChange
 from schemas.model.problem import Problem
 
@@ -177,12 +176,9 @@ class SitePreview:
         found = [host.impact for host in self.hosts] + [r.effect.impact for r in self.reasons]
         return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
 
+    @cached_property
     def counts(self) -> Mapping[Impact, int]:
         """Hosts by what happens to them, worst first; at most so many where that is known."""
-        return self._counts
-
-    @cached_property
-    def _counts(self) -> Mapping[Impact, int]:
         return count_hosts(self.hosts)
 
     @property
@@ -198,14 +194,6 @@ class SitePreview:
     def waiting_way(self) -> str:
         """What to write so that none of those machines is refused; empty where none is."""
         return next((r.effect.way for r in self.reasons if r.effect.waits and r.effect.way), "")
-
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields as another process sends them."""
-        return {name: pack(value) for name, value in vars(self).items()}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Take the fields that another process sent."""
-        vars(self).update((name, unpack(value)) for name, value in state.items())
 
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:

@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from components.effects.vocabulary import ABSENT
@@ -114,21 +115,9 @@ def change(before: Any, after: Any, limit: int = NAME) -> Phrase:
 def contrast(old: str, new: str, limit: int = NAME) -> Phrase:
     """``old → new`` for two texts."""
     if max(len(old), len(new)) > limit:
-        start = max(0, _common_start(old, new) - limit // 4)
+        start = max(0, len(commonprefix((old, new))) - limit // 4)  # noqa: RUF071  no paths
         old, new = (("…" + text[start:] if start else text) for text in (old, new))
     return (value(old, limit, "before"), " → ", value(new, limit, "after"))
-
-
-def _common_start(one: str, other: str) -> int:
-    """The number of characters that both start with, found without looking at each."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 # --- sentences ------------------------------------------------------------------------------------

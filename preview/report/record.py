@@ -58,7 +58,7 @@ def _site(site: SitePreview) -> Json:
         "state": site.state.value,
         "impact": site.impact.value,
         "patches": site.patches,
-        "counts": {impact.value: number for impact, number in site.counts().items()},
+        "counts": {impact.value: number for impact, number in site.counts.items()},
         "problems": [problem.as_dict() for problem in site.problems],
         "hosts": [host._asdict() for host in site.hosts],
         "reasons": [_reason(reason) for reason in site.reasons],

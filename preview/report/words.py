@@ -150,7 +150,7 @@ def doings(site: SitePreview) -> list[Doing]:
     vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
     found = [
         Doing(impact, n, impact in vague, impact is Impact.POD_RESTART and stops(site))
-        for impact, n in site.counts().items()
+        for impact, n in site.counts.items()
     ]
     seen = {each.impact for each in found} | {Impact.NONE}
     # What a reason says of hosts that something worse happens to is not said of them again.

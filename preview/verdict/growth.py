@@ -5,7 +5,6 @@ A site that is new, ends, or comes back from its end is compared with nothing.
 """
 
 import json
-import marshal
 from typing import NamedTuple
 
 from components.effects.vocabulary import SiteChange
@@ -57,9 +56,6 @@ def growth(site: SiteChange) -> Growth | None:
 
 def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
     """The sizes of an object that has grown too much; None for any other."""
-    # A bound, found fast: JSON has at most six bytes for one of these, as for a control character.
-    if 6 * len(marshal.dumps(after.body, 2)) <= LARGE:
-        return None
     now = size(after)
     if now <= LARGE:
         return None
