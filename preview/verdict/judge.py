@@ -29,14 +29,9 @@ from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices
 from schemas.kubernetes.node_labels import RACK_LABEL
+from schemas.kubernetes.tables import read_table
 
-SHARED = (
-    "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
-    "it, and that wipes the machine; until then the Bare Metal Operator does not register this one "
-    "(its MAC is taken), or, from another management cluster, both command it: what becomes of the "
-    "host is not known"
-)
-_REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/ironic.go, findExistingHost"
+_SHARED = read_table(__file__)
 
 
 def judge(
@@ -84,7 +79,8 @@ def _effects(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
     for host, owner in owners.items():
         name = ("machines", f"BareMetalHost/{host}")
         if name in site.changes:
-            yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
+            why = _SHARED["why"].format(owner)
+            yield Effect(Impact.UNKNOWN, name, (), why, _SHARED["source"], (host,))
 
 
 def _object(site: SiteChange, name: Name) -> Manifest:
