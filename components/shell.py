@@ -20,6 +20,7 @@ from components.making.manifest import FIRST, Manifest, Target
 from components.making.patches import patched
 from components.making.told import Told
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 from schemas.model.primitives import Model
 from schemas.site_parts import SiteParts, site_with
 
@@ -121,7 +122,7 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
 
     def _outputs(self, site: Site, here: Sequence[Manifest]) -> dict[str, pulumi.Output[Any]]:
         """The outputs, which become attributes."""
-        named = _names(here)
+        named = grouped((e.kind, "/".join(filter(None, e.key[2:]))) for e in here)
         values: dict[str, object] = {"namespaces": named.get("Namespace", []), "names": named}
         values |= self.values(site) if here else {}
         outputs = {name: self.urn.apply(partial(_second, value)) for name, value in values.items()}
@@ -173,14 +174,6 @@ def _refuse_gaps(
         if target in missing:
             values = {"where": where, "cluster": target.value, "option": option}
             raise pulumi.RunError(_TOLD.say("no_provider", **values))
-
-
-def _names(manifests: Sequence[Manifest]) -> dict[str, list[str]]:
-    """The names of the objects by kind, in their order."""
-    found: dict[str, list[str]] = {}
-    for each in manifests:
-        found.setdefault(each.kind, []).append("/".join(filter(None, each.key[2:])))
-    return found
 
 
 def _second(value: Any, _: object) -> Any:

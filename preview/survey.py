@@ -16,7 +16,6 @@ from components import source
 from components.effects.fleet import NodeState
 from components.effects.vocabulary import Side, SiteChange
 from components.machines.fleet import side_of
-from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import objects_by_name, patch_faults
 from preview.differences import connections
@@ -35,6 +34,7 @@ from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
@@ -241,10 +241,8 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     """The refusals of the API server on the objects that change."""
     if change.after is None:
         return ()
-    objects: dict[str, list[Manifest]] = {}
-    for each in change.changes.values():
-        if each.after is not None:
-            objects.setdefault(each.component, []).append(each.after)
+    changes = change.changes.values()
+    objects = grouped((e.component, e.after) for e in changes if e.after is not None)
     there = [(component, each) for (component, _), each in change.after.objects.items()]
     found = object_problems(source.site_of(change.after), objects, there)
     return tuple(problem for _, problem in found)

@@ -10,6 +10,7 @@ from preview.report.blocks import Code, Line, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.words import count, few, first_few, ranges
 from preview.result import ObjectVerdict, SitePreview, State
+from schemas.kubernetes.grouping import grouped
 
 _ORDER = tuple(map(Action, ("refused", "deleted", "replaced", "left", "changed", "added")))
 """Actions on objects, worst first."""
@@ -68,17 +69,17 @@ def _warnings(site: SitePreview) -> Iterable[Line]:
 # --- what differs ---------------------------------------------------------------------------------
 def differences(site: SitePreview, room: Room) -> Section:
     """Per object and field what was and what will be, worst first; alike objects as one."""
-    groups: dict[object, list[ObjectVerdict]] = {}
-    for each in site.objects:
+
+    def likeness(each: ObjectVerdict) -> object:
         paths = tuple(field.path for field in each.change.fields)
-        key = (each.change.component, each.change.kind, each.action, paths)
-        groups.setdefault(key, []).append(each)
+        return each.change.component, each.change.kind, each.action, paths
 
     def badness(group: Sequence[ObjectVerdict]) -> tuple[int, int]:
         reasons = {index for each in group for index in each.reasons}
         worst = max((site.reasons[index].effect.impact.rank for index in reasons), default=0)
         return (-worst, _ORDER.index(group[0].action))
 
+    groups = grouped((likeness(each), each) for each in site.objects)
     found = sorted(groups.values(), key=badness)
     lines = tuple(_group(group, room) for group in found[: room.groups])
     rest = sum(map(len, found[room.groups :]))
@@ -103,17 +104,16 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
 
 def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
     """The fields that differ; those of many items of a list that change alike as one."""
-    alike: dict[object, list[FieldChange]] = {}
-    for field in found.fields:
-        items = tuple(isinstance(step, Item) or step for step in field.path)
-        alike.setdefault((items, repr(field.before), repr(field.after)), []).append(field)
-    some, more = first_few(tuple(alike.values()), room.fields)
+    items = (tuple(isinstance(step, Item) or step for step in e.path) for e in found.fields)
+    keys = ((at, repr(e.before), repr(e.after)) for at, e in zip(items, found.fields, strict=True))
+    alike = [*grouped(zip(keys, found.fields, strict=True)).values()]
+    some, more = first_few(alike, room.fields)
     for fields in some:
         line = _field(fields[0], room)
         same: Phrase = (f", and so in {len(fields) - 1:,} more",) if len(fields) > 1 else ()
         yield line._replace(phrase=(*line.phrase, *same))
     if more:
-        rest = sum(map(len, tuple(alike.values())[-more:]))
+        rest = sum(map(len, alike[-more:]))
         yield Line((f"and {count(rest, 'more field')}",))
 
 

@@ -28,6 +28,7 @@ from preview.report.words import (
     waiting_ways,
 )
 from preview.result import Preview, SitePreview, State
+from schemas.kubernetes.grouping import grouped
 from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
@@ -260,10 +261,7 @@ def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    names: dict[tuple[str, bool], list[str]] = {}
-    for site in sites:
-        for each in site.services:
-            names.setdefault((each.clause, each.applied), []).append(site.name)
+    names = grouped(((e.clause, e.applied), site.name) for site in sites for e in site.services)
     for (clause, applied), those in names.items():
         # Digits and words of ours alone; names are in the section.
         said: Phrase = (("" if applied else "once the cluster is named: ") + clause,)

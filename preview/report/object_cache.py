@@ -8,6 +8,7 @@ from preview.report.blocks import Line, Section
 from preview.report.phrase import Phrase, Strong, prose
 from preview.report.words import count
 from preview.result import SitePreview
+from schemas.kubernetes.grouping import grouped
 from schemas.model.vocabulary import CacheDiscovery
 
 _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
@@ -80,10 +81,7 @@ def _clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[st
 
 def _felt(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
     """The effects on users: the first two, and the number of the others."""
-    names: dict[str, list[str]] = {}
-    for site in sites:
-        for each in site.consequences:
-            names.setdefault(each.clause, []).append(site.name)
+    names = grouped((each.clause, site.name) for site in sites for each in site.consequences)
     said = list(names.items())
     for clause, those in said[:IN_HEADLINE]:
         yield _phrase(clause), those, True

@@ -8,6 +8,7 @@ from preview.report.hours import duration, installed_after
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
 from preview.report.words import count, few
 from preview.result import SitePreview
+from schemas.kubernetes.grouping import grouped
 
 _LEFT_HEADS = heads("accelerator", "out at worst", "left")
 _POOL_HEADS = heads(
@@ -30,9 +31,7 @@ def pools(site: SitePreview) -> Section:
 
 def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
     """The rows of a pool's zones as one, where they are equal."""
-    alike: dict[object, list[Row]] = {}
-    for row in rows:
-        alike.setdefault((row.cells[0][:1], row.cells[1:], row.tone), []).append(row)
+    alike = grouped(((row.cells[0][:1], row.cells[1:], row.tone), row) for row in rows)
     for first, *others in alike.values():
         if not others:
             yield first
@@ -45,10 +44,7 @@ def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
 
 def _notes(plans: Iterable[PoolPlan]) -> Iterable[Line]:
     """Each note once, with the pools that it is about."""
-    about: dict[str, list[str]] = {}
-    for plan in plans:
-        for note in plan.notes:
-            about.setdefault(note, []).append(plan.pool)
+    about = grouped((note, plan.pool) for plan in plans for note in plan.notes)
     for note, names in about.items():
         pools = tuple(dict.fromkeys(names))
         yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", *prose(note)))

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 from components.effects.vocabulary import Action, Impact
 from preview.differences.fields import show_path
 from preview.result import Cause, Reason, SitePreview
+from schemas.kubernetes.grouping import grouped
 
 T = TypeVar("T")
 _NAME = re.compile(r"[0-9/]")
@@ -48,18 +49,17 @@ class Because(NamedTuple):
 
 def group_reasons(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
-    alike: dict[object, list[Reason]] = {}
-    for reason in _telling(site.reasons):
-        # Sentences of one shape differ in names only.
-        words = _sentence(reason).split()
-        shape = tuple(GAP if _NAME.search(word) else word for word in words)
-        key = (_what(reason), reason.object.partition(" ")[0], shape)
-        alike.setdefault(key, []).append(reason)
-    same: dict[object, list[list[Reason]]] = {}
-    for reasons in alike.values():
-        same.setdefault((_what(reasons[0]), _causes(reasons)), []).append(reasons)
+    alike = grouped((_likeness(reason), reason) for reason in _telling(site.reasons))
+    same = grouped(((_what(each[0]), _causes(each)), each) for each in alike.values())
     found = map(_because, same.values())
     return sorted(found, key=lambda each: (-each.impact.rank, not each.refused))
+
+
+def _likeness(reason: Reason) -> object:
+    """What reasons have in common whose sentences differ in names only."""
+    words = _sentence(reason).split()
+    shape = tuple(GAP if _NAME.search(word) else word for word in words)
+    return _what(reason), reason.object.partition(" ")[0], shape
 
 
 def _telling(reasons: Sequence[Reason]) -> Iterable[Reason]:
@@ -67,8 +67,7 @@ def _telling(reasons: Sequence[Reason]) -> Iterable[Reason]:
     replaced = {r.effect.name for r in reasons if r.effect.action is Action.REPLACED}
     for each in reasons:
         effect = each.effect
-        part = effect.name in replaced and effect.action is None and effect.impact is Impact.NONE
-        if not part:
+        if effect.action or effect.impact is not Impact.NONE or effect.name not in replaced:
             yield each
 
 

@@ -28,6 +28,7 @@ from preview.verdict.growth import growth
 from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices
+from schemas.kubernetes.grouping import grouped
 from schemas.kubernetes.node_labels import RACK_LABEL
 from schemas.kubernetes.tables import read_table
 
@@ -93,16 +94,14 @@ def _object(site: SiteChange, name: Name) -> Manifest:
 
 def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]:
     """Each host of both sides once, with the worst that happens to it."""
-    concerned: dict[str, list[int]] = {}
 
     def order(index: int) -> tuple[int, bool, int]:
         effect = effects[index]
         # Of equals what is certain before what is so for some hosts only, and many before few.
         return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
 
-    for index in sorted(range(len(effects)), key=order):
-        for host in effects[index].hosts:
-            concerned.setdefault(host, []).append(index)
+    worst_first = sorted(range(len(effects)), key=order)
+    concerned = grouped((host, index) for index in worst_first for host in effects[index].hosts)
     listed: dict[str, Host] = {}
     limits: dict[tuple[Name, Path], int] = {}
     for side in reversed(site.sides):
@@ -139,9 +138,7 @@ def _remains(less: Effect, worst: Effect) -> bool:
 
 
 def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:
-    reasons: dict[Name, list[int]] = {}
-    for index, effect in enumerate(effects):
-        reasons.setdefault(effect.name, []).append(index)
+    reasons = grouped((effect.name, index) for index, effect in enumerate(effects))
     for name, change in site.changes.items():
         mine = tuple(reasons.get(name, ()))
         stated = [action for i in mine if (action := effects[i].action) is not None]
