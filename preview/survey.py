@@ -165,7 +165,9 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         old, new = _input(earlier, work.before), _input(later, work.after, later.faulty)
         return invalid(at_edits(later.problems, old, new) if old and new else later.problems)
     of_before = earlier.problems or _patch_problems(earlier) if earlier else ()
-    if problems := _patch_problems(later) or _earlier(of_before):
+    # What the change mends: what is there now is not known.
+    mended = [replace(each, message=f"before the change: {each.message}") for each in of_before]
+    if problems := _patch_problems(later) or tuple(mended):
         return invalid(problems)
     old, new = sides = _input(earlier, work.before), _input(later, work.after)
     for side, made in zip(sides, work.made, strict=True):
@@ -224,11 +226,6 @@ def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:
         kept = first_problems(site.problems, most=max(1, room))
         room -= len(kept)
         yield replace(site, problems=tuple(kept)) if kept else site
-
-
-def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Problems that the change mends: what is there now is not known."""
-    return tuple(replace(each, message=f"before the change: {each.message}") for each in problems)
 
 
 def _not_made(name: str) -> Problem:

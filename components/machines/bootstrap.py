@@ -107,10 +107,7 @@ def commands(site: Site, pool: Pool) -> list[str]:
     # Also without any where an agent may bring them.
     trusted = boot.ca_certificates or applies(site, pool, InPlace.CERTIFICATES)
     proxied = boot.proxy or applies(site, pool, InPlace.PROXY)
-    if trusted:
-        found.append(trust_command(site, pool))
-    if proxied:
-        found.append("systemctl daemon-reload")
-    if trusted or proxied:
-        found.append("systemctl restart containerd")
+    found += [trust_command(site, pool)] if trusted else []
+    found += ["systemctl daemon-reload"] if proxied else []
+    found += ["systemctl restart containerd"] if trusted or proxied else []
     return found

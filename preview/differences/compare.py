@@ -55,13 +55,10 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
 
 
 def _changed_fields(before: Json, after: Json) -> tuple[FieldChange, ...]:
+    """The fields that differ; also a list with keys in another order, where somebody compares it
+    whole: makers of pods their template (pairing.py), the control plane its configuration
+    (filters.go of Cluster API v1.13.6), programs the text of a file."""
     changes, orders = compare_fields(before, after)
-    whole = (path for path in orders if _order_counts(str(after.get("kind")), path))
+    parts = _WHOLE.get(str(after.get("kind")), ())
+    whole = (path for path in orders if any(path[: len(at)] == at for at in parts))
     return (*changes, *(FieldChange(path, *ORDERS) for path in whole))
-
-
-def _order_counts(kind: str, path: Path) -> bool:
-    """True if somebody compares a list with keys whole, though it means the same in any order:
-    makers of pods their template (pairing.py), the control plane its configuration (filters.go of
-    Cluster API v1.13.6), programs the text of a file."""
-    return any(path[: len(at)] == at for at in _WHOLE.get(kind, ()))

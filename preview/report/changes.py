@@ -29,9 +29,8 @@ def objects(site: SitePreview) -> Section:
     """Objects by component and by what becomes of them; what is refused or lost by name."""
     if site.state is State.ADDED:
         return Section("objects", ("Objects by component",), tuple(_added_lines(site)))
-    actions: dict[str, Counter[Action]] = {}
-    for each in site.objects:
-        actions.setdefault(each.change.component, Counter())[each.action] += 1
+    pairs = grouped((each.change.component, each.action) for each in site.objects)
+    actions = {name: Counter(each) for name, each in pairs.items()}
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
     columns = heads("component", *(f"{action.value}:" for action in used))
     rows = tuple(
@@ -44,14 +43,12 @@ def objects(site: SitePreview) -> Section:
 
 def _added_lines(site: SitePreview) -> Iterable[Line]:
     """What a new site gets, a line a component."""
-    found: dict[str, Counter[str]] = {}
-    for each in site.objects:
-        found.setdefault(each.change.component, Counter())[each.change.kind] += 1
+    found = grouped((each.change.component, each.change.kind) for each in site.objects)
     for component, kinds in found.items():
-        some, more = first_few(kinds.most_common())
+        some, more = first_few(Counter(kinds).most_common())
         named = join_phrases([(f"{number:,} ", value(kind)) for kind, number in some])
         rest = f" and {count(more, 'more kind')}" if more else ""
-        total = count(sum(kinds.values()), "object")
+        total = count(len(kinds), "object")
         yield Line((Strong("added"), " ", value(component), f", {total}: ", *named, rest))
 
 

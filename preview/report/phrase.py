@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate
 from os.path import commonprefix
 from typing import Any, NamedTuple
 
@@ -62,14 +63,9 @@ def visible(text: str, limit: int = NAME) -> str:
     pieces = [_show_character(character) for character in text[: limit + 1]]
     if sum(map(len, pieces)) <= limit:
         return "".join(pieces)
-    size = 1  # of the dots
-    kept = []
-    for piece in pieces:
-        size += len(piece)
-        if size > limit:
-            break
-        kept.append(piece)
-    return "".join(kept) + "…"
+    sizes = accumulate(map(len, pieces), initial=1)  # of the dots
+    next(sizes)
+    return "".join(piece for piece, size in zip(pieces, sizes, strict=True) if size <= limit) + "…"
 
 
 def _show_character(character: str) -> str:

@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from components.effects.vocabulary import ABSENT, FieldChange
+from components.effects.vocabulary import ABSENT
 from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.report.words import CHECKED, NOT_KNOWN, members
@@ -85,6 +85,7 @@ def _plain(value: Any) -> Any:
 
 def _object(each: ObjectVerdict) -> Json:
     api, kind, namespace, name = each.change.one.key
+    sides = [(e.path, {"before": e.before, "after": e.after}) for e in each.change.fields]
     return {
         "component": each.change.component,
         "name": each.change.one.name,
@@ -92,10 +93,8 @@ def _object(each: ObjectVerdict) -> Json:
         "target": each.change.one.target,
         "action": each.action,
         "reasons": each.reasons,
-        "fields": [_field(field) for field in each.change.fields],
+        "fields": [
+            {"path": path} | {name: side for name, side in both.items() if side is not ABSENT}
+            for path, both in sides
+        ],
     }
-
-
-def _field(field: FieldChange) -> Json:
-    sides = {"before": field.before, "after": field.after}
-    return {"path": field.path} | {k: v for k, v in sides.items() if v is not ABSENT}

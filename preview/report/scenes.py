@@ -109,18 +109,14 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     if not concerned or not any(host.rack for host in site.hosts):
         return None
     whole = len(site.hosts) > MOST_CELLS
-    found: dict[str, dict[str, list[Cell]]] = {}
-    for host in site.hosts:
-        cells = found.setdefault(host.zone, {}).setdefault(host.rack, [])
-        cells.append(Cell(host.impact, host.at_most is not None))
+    found = grouped(((host.zone, host.rack), _cell(host)) for host in site.hosts)
 
     def worse(cell: Cell) -> tuple[int, bool]:
         return cell.impact.rank, not cell.vague
 
     racks = [
         (zone, Rack(name, (max(cells, key=worse),) if whole else tuple(cells)))
-        for zone, named in found.items()
-        for name, cells in named.items()
+        for (zone, name), cells in found.items()
     ]
     worst = [-max(cell.impact.rank for cell in rack.cells) for _, rack in racks]
     kept = set(sorted(range(len(racks)), key=worst.__getitem__)[:MOST_RACKS])
@@ -129,8 +125,12 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     return RackMap(shown, tuple(_key(site.hosts)), whole, len(racks) - len(kept))
 
 
+def _cell(host: HostVerdict) -> Cell:
+    return Cell(host.impact, host.at_most is not None)
+
+
 def _key(hosts: Iterable[HostVerdict]) -> Iterable[tuple[Cell, int, int]]:
-    alike = grouped((Cell(host.impact, host.at_most is not None), host) for host in hosts)
+    alike = grouped((_cell(host), host) for host in hosts)
     for cell in sorted(alike, key=lambda cell: (-cell.impact.rank, cell.vague)):
         those = alike[cell]
         yield cell, len(those), count_hosts(those).get(cell.impact, 0)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from components.effects.vocabulary import Impact
-from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Section, Table
+from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Table
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Strong, plain
 from preview.report.words import by_impact
@@ -38,7 +38,9 @@ class _Terminal:
             lines += ["", *self._part(part)]
         for part in found.parts:
             for section in part.folded:
-                lines += ["", *self._fold(part, section, len(found.parts) > 1)]
+                of = f", {plain(part.title)}" if len(found.parts) > 1 else ""
+                lines += ["", *self._text((plain(section.title) + of,), "", _BOLD)]
+                lines += self._blocks(section.blocks, "  ")
         yield from (*lines, "", *self._text(found.checked.phrase, "", _CODES[Impact.NONE]))
         if len(lines) > LONG:
             yield from ("", *self._text(found.sentence, "", _CODES[found.tone]))
@@ -66,11 +68,6 @@ class _Terminal:
             yield ""
             yield from self._text(section.title, "  ", _BOLD)
             yield from self._blocks(section.blocks, "    ")
-
-    def _fold(self, part: Part, section: Section, several: bool) -> Iterator[str]:
-        of = f", {plain(part.title)}" if several else ""
-        yield from self._text((plain(section.title) + of,), "", _BOLD)
-        yield from self._blocks(section.blocks, "  ")
 
     def _blocks(self, blocks: Iterable[Block], indent: str) -> Iterator[str]:
         for block in blocks:
