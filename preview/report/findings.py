@@ -3,6 +3,7 @@
 A finding has several ``forms``, down to a very short one: the headline takes one of them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -204,16 +205,15 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 def _evicted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """Hosts that are drained all at once, and that something worse happens to in its turn."""
-    names: dict[str, int] = {}
+    names = Counter[str]()
     for site in sites:
         worse = {host.host for host in site.hosts if host.impact.rank > Impact.DRAIN.rank}
         for each in (reason.effect for reason in site.reasons):
             number = len(worse.intersection(each.hosts))
             if each.impact is Impact.DRAIN and each.at_once is None and number:
-                most = number if each.at_most is None else min(number, each.at_most)
-                names[site.name] = names.get(site.name, 0) + most
+                names[site.name] += number if each.at_most is None else min(number, each.at_most)
     if names:
-        said = (f"evicts pods on {count(sum(names.values()), 'host')} at once",)
+        said = (f"evicts pods on {count(names.total(), 'host')} at once",)
         rank = Impact.REIMAGE.rank - 0.015
         yield _finding(rank, said, list(names))._replace(tone=Impact.DRAIN, hosts=True)
 
@@ -232,16 +232,13 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 # --- consequences beside hosts --------------------------------------------------------------------
 def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """Machines that a change is refused for now, and what to write for none: one for each way."""
-    ways: dict[str, dict[str, int]] = {}
-    for site in sites:
-        for way, number in waiting_ways(site):
-            names = ways.setdefault(way, {})
-            names[site.name] = names.get(site.name, 0) + number
-    for way, names in ways.items():
-        number = sum(names.values())
+    waits = ((site.name, each) for site in sites for each in waiting_ways(site))
+    ways = grouped((way, (name, number)) for name, (way, number) in waits)
+    for way, those in ways.items():
+        number = sum(number for _, number in those)
         said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
         forms: tuple[Phrase, ...] = ((said,),)
-        where = list_names(list(names), "site")
+        where = list_names([*dict.fromkeys(name for name, _ in those)], "site")
         if way:
             forms = ((said, ": ", *prose(way.partition(",")[0])), *forms)
             where = (*where, "; ", *prose(way))

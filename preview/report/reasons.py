@@ -91,36 +91,28 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
         effect.at_most,
         _each_once(host for reason in reasons for host in reason.effect.hosts),
         _causes(reasons),
-        _merge_equal(map(_why, groups)),
+        tuple(_whys(groups)),
         _each_once(reason.effect.source for reason in reasons if reason.effect.source),
         _each_once(reason.effect.way for reason in reasons if reason.effect.way),
     )
 
 
-def _why(reasons: Sequence[Reason]) -> Why:
-    fields = _each_once(reason.effect.path for reason in reasons)
-    return Why(
-        _merge_sentences(_each_once(map(_sentence, reasons))),
-        _each_once(reason.object for reason in reasons),
-        tuple(show_path(path) for path in fields if path),
-    )
-
-
-def _merge_equal(whys: Iterable[Why]) -> tuple[Why, ...]:
+def _whys(groups: Iterable[Sequence[Reason]]) -> Iterable[Why]:
     """Each sentence once, with all objects and fields that it is said of."""
-    found: dict[str, Why] = {}
-    for each in whys:
-        old = found.get(each.sentence, Why(each.sentence, (), ()))
-        objects = _each_once((*old.objects, *each.objects))
-        found[each.sentence] = Why(each.sentence, objects, _each_once((*old.fields, *each.fields)))
-    return tuple(found.values())
+    sentences = ((_merge_sentences(group), group) for group in groups)
+    said = grouped((sentence, reason) for sentence, group in sentences for reason in group)
+    for sentence, reasons in said.items():
+        paths = (reason.effect.path for reason in reasons)
+        fields = _each_once(show_path(path) for path in paths if path)
+        yield Why(sentence, _each_once(reason.object for reason in reasons), fields)
 
 
-def _merge_sentences(sentences: Sequence[str]) -> str:
+def _merge_sentences(reasons: Iterable[Reason]) -> str:
     """One sentence of several of one shape: the differing words are left open."""
-    if len(sentences) == 1:
-        return sentences[0]
-    columns = zip(*(sentence.split() for sentence in sentences), strict=True)
+    first, *others = _each_once(map(_sentence, reasons))
+    if not others:
+        return first
+    columns = zip(*(sentence.split() for sentence in (first, *others)), strict=True)
     return " ".join(words[0] if len(set(words)) == 1 else GAP for words in columns)
 
 

@@ -1,5 +1,6 @@
 """The report for a terminal: plain lines and aligned columns, the worst first."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
@@ -29,7 +30,7 @@ class _Terminal:
 
     def __init__(self, colour: bool, width: int | None) -> None:
         self._colour = colour
-        self._width = width
+        self._width = sys.maxsize if width is None else width
 
     def lines(self, found: Report) -> Iterator[str]:
         """Every line of the report."""
@@ -89,9 +90,6 @@ class _Terminal:
 
     def _code(self, text: str, indent: str) -> Iterator[str]:
         """A line of a compared text, whose blanks count."""
-        if self._width is None:
-            yield indent + text
-            return
         room = max(1, self._width - len(indent))
         yield from (indent + part for part in cut(text, room, room))
 
@@ -103,9 +101,8 @@ class _Terminal:
             (plain((each,)), code or (strong if isinstance(each, Strong) else ""))
             for each in phrase
         ]
-        room = None if self._width is None else self._width - len(indent)
-        if room is not None and size(plain(phrase)) > room:
-            room -= HANG
+        room = self._width - len(indent)
+        room -= HANG if size(plain(phrase)) > room else 0
         first, *rest = wrap(pieces, room)
         yield indent + self._paint(first)
         yield from (f"{indent}{' ' * HANG}{self._paint(each)}" for each in rest)
@@ -115,9 +112,8 @@ class _Terminal:
         heads = [head.text for head in table.heads]
         cells = [[plain(cell) for cell in row.cells] for row in table.rows]
         widest = [max(map(size, column)) for column in zip(heads, *cells, strict=True)]
-        room = None if self._width is None else self._width - len(indent)
         least = [max(map(size, head.split())) for head in heads]
-        widths = fit_columns(widest, least, room)
+        widths = fit_columns(widest, least, self._width - len(indent))
         codes = [_CODES[row.tone] if row.tone else "" for row in table.rows]
         for texts, code in zip([heads, *cells], [_CODES[Impact.NONE], *codes], strict=True):
             for line in self._row(texts, table, widths):

@@ -1,5 +1,6 @@
 """The verdict on one site: rules applied to what differs, and what follows for each host."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.effects.fleet import Host
@@ -204,10 +205,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     machines = _machines_lost(site, effects)
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
-    lost: dict[str, int] = {}
-    for each in gone.values():
-        held = each.one.protect or each.group_kind in HOLDS_DATA
-        if held and each.group_kind not in (kinds.HOST, kinds.DEPLOYMENT):
-            lost[each.kind] = lost.get(each.kind, 0) + 1
-    for kind, count in sorted(lost.items()):
-        yield Deletion(kind, count)
+    counted = (kinds.HOST, kinds.DEPLOYMENT)
+    others = (each for each in gone.values() if each.group_kind not in counted)
+    held = (e.kind for e in others if e.one.protect or e.group_kind in HOLDS_DATA)
+    yield from (Deletion(kind, count) for kind, count in sorted(Counter(held).items()))
