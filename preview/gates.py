@@ -57,7 +57,7 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
         match = _PAIR.match(flag)
         if match is None or match[1] not in ALLOWABLE:
             names = ", ".join(f"{name}=<count>" for name in ALLOWABLE)
-            raise ValueError(f"--allow {flag}: write one of {names}; such as {REMOVE}=3")
+            raise ValueError(_TOLD.say("no_allowance", flag=flag, names=names))
         pairs.append(match.groups())
     shown = _HIDDEN.sub("", request[:MAX_REQUEST])
     pairs += [each for each in _ALLOW.findall(shown) if each[0] in ALLOWABLE]
@@ -79,14 +79,11 @@ def parse_limits(text: str) -> dict[str, int]:
         name, share = match.groups() if match else (part, None)
         if name not in NAMES:
             near = nearest(name, NAMES)
-            one = f"write one of {', '.join(NAMES)}; for a share of each site's hosts, reimage>10%"
-            hint = f"did you mean {near}?" if near and ">" not in part else one
-            raise ValueError(f"--fail-on {shorten(part)}: {hint}")
+            row = "misspelt" if near and ">" not in part else "no_limit"
+            values = {"part": shorten(part), "near": near, "names": ", ".join(NAMES)}
+            raise ValueError(_TOLD.say(row, **values))
         if share and name not in _OF_HOSTS:
-            raise ValueError(
-                f"--fail-on {shorten(part)}: {name} counts no hosts, so it has no share of them; "
-                f"write {name}"
-            )
+            raise ValueError(_TOLD.say("no_share", part=shorten(part), name=name))
         found[name] = min(found.get(name, 99), int(share or 0))
     return found
 

@@ -59,13 +59,6 @@ Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
 """Makes the objects of sites in a folder with the code of a state; None: this code makes them."""
 
 
-class Ways(NamedTuple):
-    """How the work is done: how many sites at a time, and whose code makes the objects."""
-
-    each: Each | None = None
-    maker: Maker | None = None
-
-
 class _Work(NamedTuple):
     """The files of both sides, sites among which a clash may be, by site the hosts whose BMC was
     another's, objects that another code made, states of nodes, and the regions that differ."""
@@ -83,21 +76,23 @@ def survey(
     before: Snapshot,
     after: Snapshot,
     wanted: Iterable[str] = (),
-    ways: Ways = Ways(),  # noqa: B008  # it never changes
+    each: Each | None = None,
+    maker: Maker | None = None,
     nodes: Mapping[str, Seen] = MappingProxyType({}),
 ) -> Preview:
     """The effect of the change between two states on the wanted sites, or on all that it concerns.
 
-    With a maker each side is made by its own code, so a change of code shows in the objects;
-    without one a change of code is unknown. ``nodes`` are how those of a site were last seen, by
-    site. Raises UnknownSiteError, and NodesError where nodes are of another site.
+    ``each`` says how many sites at a time. With a maker each side is made by its own code, so a
+    change of code shows in the objects; without one a change of code is unknown. ``nodes`` are how
+    those of a site were last seen, by site. Raises UnknownSiteError, and NodesError where nodes
+    are of another site.
     """
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
         raise UnknownSiteError(unknown[0])
     program = _program_changes(before, after)
     # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
-    maker = None if program else ways.maker
+    maker = None if program else maker
     code = [*_code_changes(before, after), *program]
     reached = sorted(known) if code and maker else changed_sites(before, after)
     names = [name for name in reached if not wanted or name in set(wanted)]
@@ -106,7 +101,7 @@ def survey(
     if names:
         work = _work(before, after, names, maker if code else None)
         one = partial(_site, work._replace(nodes=dict(nodes), regions=regions))
-        found = ways.each(one, names) if ways.each else map(one, names)
+        found = each(one, names) if each else map(one, names)
         sites = [site for site in found if site is not None]
     return Preview(
         base=before.label,

@@ -266,15 +266,17 @@ def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    for each in object_cache.clauses(sites):
-        rank = SERVICE - 0.1 if each.loses else MOVED
-        where = list_names(each.sites, "site")
-        named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
-        # Names of buckets may be too long for a headline.
-        less = tuple(piece for piece in each.words if piece != object_cache.DISKS)
-        vague = (("users of the cache are affected",),) if each.applied else ()
-        rank = rank if each.applied else MOVED - 1
-        yield Finding(rank, (*named, each.words, less), each.words, (), where, vague=vague)
+    for applied in (True, False):
+        those = [site for site in sites if object_cache.in_clusters(site) is applied]
+        start: Phrase = () if applied else (object_cache.ONCE,)
+        for said, names, loses in object_cache.clauses(those):
+            words, where = (*start, *said), list_names([*dict.fromkeys(names)], "site")
+            named = ((*words, " in ", *where),) if len(sites) > 1 else ()
+            # Names of buckets may be too long for a headline.
+            less = tuple(piece for piece in words if piece != object_cache.DISKS)
+            vague = (("users of the cache are affected",),) if applied else ()
+            rank = (SERVICE - 0.1 if loses else MOVED) if applied else MOVED - 1
+            yield Finding(rank, (*named, words, less), words, (), where, vague=vague)
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
