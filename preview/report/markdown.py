@@ -98,15 +98,10 @@ def _pieces(found: Report) -> Piecewise:
     facts = "".join(f"{_inline(line.phrase)}  \n" for line in found.facts)
     top = f"## {_inline(found.sentence)}\n\n{facts}\n"
     several = len(found.parts) > 1
-    pieces: list[str | Piecewise] = [top]
-    pieces += [_table(found.figures)] if found.figures else []
-    pieces += map(_alert, found.alerts)
-    if found.table:
-        pieces.append(_table(found.table))
-    pieces += [_part(part, alone=not several) for part in found.parts]
-    for part in found.parts:
-        pieces += [_fold(part, section, named=several) for section in part.folded]
-    return Piecewise("", tuple(pieces))
+    figures, sites = ([_table(each)] if each else [] for each in (found.figures, found.table))
+    parts = (_part(part, alone=not several) for part in found.parts)
+    folds = (_fold(part, each, named=several) for part in found.parts for each in part.folded)
+    return Piecewise("", (top, *figures, *map(_alert, found.alerts), *sites, *parts, *folds))
 
 
 def _alert(alert: Alert) -> Piecewise:
@@ -120,12 +115,12 @@ def _part(part: Part, alone: bool) -> Piecewise:
     title = f"### {_bold(part.title if alone else (*part.title, ': ', *part.says))}\n\n"
     intro = "".join(f"{_inline(line.phrase)}\n\n" for line in part.intro)
     drawn = sketch(part.scene) if part.scene else []
-    pictures = (_fence_lines(drawn, "text", ""), "\n") if drawn else ()
+    pictures = [_fence_lines(drawn, "text", "") + "\n"] if drawn else []
     sections = (
         Piecewise(f"**{_bold(section.title)}**\n\n", tuple(_blocks(section.blocks)), "\n")
         for section in part.sections
     )
-    return Piecewise(title + intro, ("".join(pictures), *sections) if pictures else tuple(sections))
+    return Piecewise(title + intro, (*pictures, *sections))
 
 
 def _fold(part: Part, section: Section, named: bool) -> Piecewise:
@@ -160,15 +155,12 @@ def _row(row: Row) -> str:
 
 
 def _bullet(line: Line, indent: str = "") -> str:
-    lines = [f"{indent}- {_inline(line.phrase)}\n"]
-    for below in line.below:
-        inner = indent + "  "
-        lines.append(
-            _fence_lines(below.lines, "diff", inner)
-            if isinstance(below, Code)
-            else _bullet(below, inner)
-        )
-    return "".join(lines)
+    inner = indent + "  "
+    below = (
+        _fence_lines(each.lines, "diff", inner) if isinstance(each, Code) else _bullet(each, inner)
+        for each in line.below
+    )
+    return f"{indent}- {_inline(line.phrase)}\n{''.join(below)}"
 
 
 def _fence_lines(texts: Iterable[str], language: str, indent: str) -> str:

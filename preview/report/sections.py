@@ -80,8 +80,7 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        said = which(_host_count(alike), len(alike))
-        names = (*names, f"; {said}{_others(alike)}{_in_all(first)}")
+        names = (*names, f"; {_which(alike)}")
     pool = few(tuple(dict.fromkeys(host.pool for host in alike if host.pool)))
     return Row((what, (number,), pool, names), first.impact)
 
@@ -91,20 +90,18 @@ def _host_count(alike: Sequence[HostVerdict]) -> int:
     return len(alike) if limit is None else min(limit, len(alike))
 
 
-def _in_all(first: HostVerdict) -> str:
-    """How many hosts are concerned with those to which another of the alternatives happens."""
-    return "" if first.together is None else f"; {first.together:,} at most with the alternatives"
-
-
-def _others(alike: Sequence[HostVerdict]) -> str:
-    """The effect on those of the hosts that are spared the worst one."""
-    first = alike[0]
-    others = len(alike) - _host_count(alike)
-    if first.rest is Impact.NONE or not others:
-        return ""
-    bounded = first.rest_at_most is not None and first.rest_at_most < others
-    some = f"at most {first.rest_at_most:,} of " if bounded else ""
-    return f", and {some}the other {others:,}: {first.rest.value}"
+def _which(alike: Sequence[HostVerdict]) -> str:
+    """Which of the hosts are concerned, what happens to those that are spared the worst, and how
+    many are with those to which another of the alternatives happens."""
+    first, number = alike[0], _host_count(alike)
+    said, others = which(number, len(alike)), len(alike) - number
+    if first.rest is not Impact.NONE and others:
+        bounded = first.rest_at_most is not None and first.rest_at_most < others
+        some = f"at most {first.rest_at_most:,} of " if bounded else ""
+        said += f", and {some}the other {others:,}: {first.rest.value}"
+    if first.together is not None:
+        said += f"; {first.together:,} at most with the alternatives"
+    return said
 
 
 def every_host(site: SitePreview) -> Section:
@@ -121,9 +118,7 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
         pools = tuple(dict.fromkeys(host.pool for host in alike))
         title = (*title, " of pool " if len(pools) == 1 else " of pools ", *few(pools))
     if first.at_most is not None:
-        said = which(_host_count(alike), len(alike))
-        vague = f": {_host_count(alike):,} of them, {said}{_others(alike)}{_in_all(first)}"
-        title = (*title, vague)
+        title = (*title, f": {_host_count(alike):,} of them, {_which(alike)}")
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
 
