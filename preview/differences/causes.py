@@ -132,13 +132,6 @@ def _moved(problem: Problem, cause: Cause) -> Problem:
     """A problem at the line of an edit; the line that it was at is one of the others."""
     was = f"{problem.file}:{problem.line}:{problem.column} {problem.path}"
     more = " (a line that is gone)" if cause.gone else ""
-    return replace(
-        problem,
-        file=cause.file,
-        line=cause.line,
-        column=cause.column,
-        path=cause.path,
-        value=cause.after,
-        message=f"{problem.message}{more}",
-        also=tuple(dict.fromkeys((was, *problem.also))),
-    )
+    at = {name: getattr(cause, name) for name in ("file", "line", "column", "path")}
+    message, also = f"{problem.message}{more}", tuple(dict.fromkeys((was, *problem.also)))
+    return replace(problem, **at, value=cause.after, message=message, also=also)

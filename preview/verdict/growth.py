@@ -10,7 +10,7 @@ from typing import NamedTuple
 from components.effects.vocabulary import SiteChange
 from components.making.manifest import Manifest
 from preview.result import Growth, Swollen
-from preview.verdict.decommission import is_decommissioned
+from preview.verdict.decommission import special
 
 TIMES = 2
 """A site has grown by much where it has more than so many times as many objects, …"""
@@ -35,12 +35,7 @@ class Grown(NamedTuple):
 
 def growth(site: SiteChange) -> Growth | None:
     """The growth beyond the usual; None where there is none."""
-    if (
-        site.before is None
-        or site.after is None
-        or is_decommissioned(site.before)
-        or is_decommissioned(site.after)
-    ):
+    if site.before is None or site.after is None or special(site):
         return None
     objects = Grown(len(site.before.objects), len(site.after.objects))
     swollen = tuple(
@@ -57,9 +52,7 @@ def growth(site: SiteChange) -> Growth | None:
 def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
     """The sizes of an object that has grown too much; None for any other."""
     now = size(after)
-    if now <= LARGE:
-        return None
-    was = size(before)
+    was = size(before) if now > LARGE else now
     return (was, now) if now > TIMES_SIZE * was else None
 
 
