@@ -39,28 +39,20 @@ class Piecewise(NamedTuple):
     closing: str = ""
 
 
-# --- the two reports ------------------------------------------------------------------------------
-def render_comment(preview: Preview, limit: int) -> str:
-    """The comment, its marker in the first line; ValueError for a limit below 8,000 bytes."""
-    return _within(MARKER + "\n", report(preview, COMMENT), limit)
-
-
-def render_summary(preview: Preview) -> str:
-    """The summary, with more room for everything."""
-    return _within("", report(preview, SUMMARY), SUMMARY_LIMIT)
-
-
-def _within(first: str, found: Report, limit: int) -> str:
-    """The report, what was checked always at its end."""
+# --- what fits -----------------------------------------------------------------------------------
+def render(preview: Preview, room: Room, limit: int, first: str = "") -> str:
+    """The report below a ``first`` line, what was checked always at its end; ValueError for a limit
+    below 8,000 bytes."""
     if limit < SMALLEST:
         raise ValueError(f"a limit of {limit} bytes leaves no room for a headline")
+    found = report(preview, room)
     whole, last = _pieces(found), f"\n{_inline(found.checked.phrase)}\n"
     notice = (
         "\n---\n**Left out here, as it does not fit: {:,} lines.** "
         "The full report is in the artifact of this run.\n"
     )
-    room = limit - _size(first) - _size(last) - _size(notice.format(_lines(whole)))
-    text, left = _fit(whole, room)
+    left_over = limit - _size(first) - _size(last) - _size(notice.format(_lines(whole)))
+    text, left = _fit(whole, left_over)
     return first + text + (notice.format(left) if left else "") + last
 
 

@@ -18,7 +18,7 @@ from schemas.model.codes import Code
 from schemas.model.management import FOLDER
 from schemas.reading.catalogue import OWN, SHOWN
 from schemas.reading.site_files import read
-from schemas.reading.tree import LINK, SUBMODULE, Refused, Tree
+from schemas.reading.tree import LINK, SUBMODULE, Refused
 
 DATA = ("sites", "regions", FOLDER, SHOWN, OWN)
 """Folders with the data of sites; everything else in a repository is code or prose."""
@@ -70,10 +70,6 @@ class Snapshot:
                 stored[path] = blob.id
         contents = blobs(self.root, stored)
         return found | {path: contents[blob] for path, blob in stored.items()}
-
-    def tree(self, paths: Iterable[str]) -> Tree:
-        """Files as a folder in memory."""
-        return Tree(self.contents(paths))
 
     def holding(self, words: Iterable[str], pattern: str) -> set[str]:
         """The files, of those that fit a pathspec, that hold one of some words; found by Git."""
