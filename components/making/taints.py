@@ -26,8 +26,8 @@ def tolerations(pools: Iterable[Pool]) -> list[Json]:
 
     A node that is the last choice stays so: what PreferNoSchedule says is not tolerated.
     """
-    every = (taint for pool in pools for taint in node_taints(pool))
-    kept = dict.fromkeys(tuple(e.values()) for e in every if e["effect"] in KEEPS_PODS_OUT)
+    every = [t for pool in pools for t in node_taints(pool) if t["effect"] in KEEPS_PODS_OUT]
+    kept = dict.fromkeys((t["key"], t["value"], t["effect"]) for t in every)
     return [
         {
             "key": key,

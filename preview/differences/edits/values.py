@@ -70,10 +70,8 @@ def _of_documents(
             continue
 
         def apply(site: Site, forward: bool, value: _Value = value) -> Site:
-            if forward:
-                return make(site, forward, _put(before.value, value))
-            there, here, was, now, order = value
-            return make(site, forward, _put(after.value, _Value(here, there, now, was, order)))
+            document, wanted = (before, value) if forward else (after, _mirror(value))
+            return make(site, forward, _put(document.value, wanted))
 
         yield Edit(_cause(before, after, value), apply)
 
@@ -219,6 +217,10 @@ def _steps(value: Any) -> dict[str, Any] | None:
     names = [item.get("name") if isinstance(item, dict) else None for item in value]
     texts = [name for name in names if isinstance(name, str)]
     return {n: i for i, n in enumerate(texts)} if len(set(texts)) == len(value) else None
+
+
+def _mirror(value: _Value) -> _Value:
+    return _Value(value.after_at, value.before_at, value.after, value.before, value.order)
 
 
 def _put(data: Any, value: _Value) -> Any:
