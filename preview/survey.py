@@ -82,10 +82,9 @@ def survey(
 ) -> Preview:
     """The effect of the change between two states on the wanted sites, or on all that it concerns.
 
-    ``each`` says how many sites at a time. With a maker each side is made by its own code, so a
-    change of code shows in the objects; without one a change of code is unknown. ``nodes`` are how
-    those of a site were last seen, by site. Raises UnknownSiteError, and NodesError where nodes
-    are of another site.
+    ``each`` says how many sites at a time. With a maker each side is made by its own code; without
+    one a change of code is unknown. ``nodes`` are how those of a site were last seen, by site.
+    Raises UnknownSiteError, and NodesError where nodes are of another site.
     """
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
@@ -101,8 +100,7 @@ def survey(
     if names:
         work = _work(before, after, names, maker if code else None)
         one = partial(_site, work._replace(nodes=dict(nodes), regions=regions))
-        found = each(one, names) if each else map(one, names)
-        sites = [site for site in found if site is not None]
+        sites += filter(None, each(one, names) if each else map(one, names))
     return Preview(
         base=before.label,
         head=after.label,
