@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from types import ModuleType
 from typing import NamedTuple
 
 from components.effects.rules import Rule, Rules
@@ -20,52 +21,46 @@ Objects = Callable[[Site], list[Manifest]]
 
 
 class Component(NamedTuple):
-    """One part of a site.
+    """One part of a site: the package ``components/<name>``, a dash as an underscore.
 
-    ``objects`` makes its manifests. ``effects`` returns the rules that judge what a change of them
-    does to machines: its own, then those of Kubernetes' kinds. ``watch`` returns what monitoring
-    scrapes, alerts on and shows of it. ``faults`` are those of patches of its manifests; they are
-    made without these.
+    ``make`` makes its manifests, without a site's patches. Its package has a module ``effects``
+    with RULES where it makes kinds that are not Kubernetes', and ``watch`` where it is watched.
     """
 
     name: str
-    objects: Objects
-    effects: Callable[[], Rules]
-    watch: Callable[[Site], Watched]
-    faults: Callable[[Site], list[PatchFault]]
+    make: Objects
 
+    def objects(self, site: Site) -> list[Manifest]:
+        """Its manifests."""
+        return patched(site, self.name, self.make(site)).manifests
 
-def component(name: str, objects: Objects) -> Component:
-    """The record of the component in ``components/<name>``, a dash as an underscore.
+    def faults(self, site: Site) -> list[PatchFault]:
+        """The faults of patches of its manifests; they are made without these."""
+        return patched(site, self.name, self.make(site)).faults
 
-    Its package has a module ``effects`` with RULES where it makes kinds that are not Kubernetes',
-    and ``watch`` where it is watched.
-    """
+    def effects(self) -> Rules:
+        """What a change of them does to machines: its rules, then those of Kubernetes' kinds."""
+        return _rules(self.name)
 
-    @cache
-    def has(part: str) -> bool:
-        return find_spec(module(name, part)) is not None
-
-    @cache
-    def effects() -> Rules:
-        mine = import_module(module(name, "effects")) if has("effects") else None
-        own: Sequence[Rule] = mine.RULES if mine else ()
-        shared: Sequence[Rule] = import_module("components.effects.kubernetes").RULES
-        return Rules((*own, *getattr(mine, "SHARED", shared)))
-
-    def watch(site: Site) -> Watched:
-        made: Watched = (
-            import_module(module(name, "watch")).watch(site) if has("watch") else Watched()
-        )
+    def watch(self, site: Site) -> Watched:
+        """What monitoring scrapes, alerts on and shows of it."""
+        found = _module(self.name, "watch")
+        made: Watched = found.watch(site) if found else Watched()
         return made
 
-    def whole(site: Site) -> list[Manifest]:
-        return patched(site, name, objects(site)).manifests
 
-    def faults(site: Site) -> list[PatchFault]:
-        return patched(site, name, objects(site)).faults
+@cache
+def _rules(name: str) -> Rules:
+    mine = _module(name, "effects")
+    shared: Sequence[Rule] = import_module("components.effects.kubernetes").RULES
+    own: Sequence[Rule] = mine.RULES if mine else ()
+    return Rules((*own, *getattr(mine, "SHARED", shared)))
 
-    return Component(name, whole, effects, watch, faults)
+
+@cache
+def _module(name: str, part: str) -> ModuleType | None:
+    found = module(name, part)
+    return import_module(found) if find_spec(found) else None
 
 
 def module(name: str, part: str) -> str:

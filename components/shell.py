@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import partial
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, Generic, TypeVar
 
 import pulumi
 import pulumi_kubernetes
@@ -18,7 +18,9 @@ from pulumi.runtime import config
 from components.making.decommission import remaining
 from components.making.manifest import FIRST, Manifest, Target
 from components.making.patches import patched
+from components.making.told import Told
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 from schemas.model.primitives import Model
 from schemas.site_parts import SiteParts, site_with
 
@@ -26,10 +28,7 @@ REQUESTS_PER_SECOND = 1000
 """The provider's client waits at 50 requests a second by default, which is most of a preview."""
 KUBECONFIG = "foresite:kubeconfig"
 """Where a stack's configuration may hold a kubeconfig, encrypted."""
-_SET = (
-    "Set it by: pulumi config set --secret foresite:kubeconfig < kubeconfig.yaml, or take it away "
-    "by: pulumi config rm foresite:kubeconfig, and the caller's kubeconfig is used"
-)
+_TOLD = Told(__file__)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,16 +92,17 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
         pulumi.RunError where the arguments have problems, or something is missing.
         """
         kind = type(self).__name__
+        usual = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
         site = _site(f"{kind} {name}", args)
-        manifests = remaining(site, patched(site, _usual(kind), self.make(site)).manifests)
+        manifests = remaining(site, patched(site, usual, self.make(site)).manifests)
         clusters = args.clusters()
         if not args.incomplete:
             _refuse_gaps(f"{kind} {name}", manifests, clusters)
         super().__init__(f"foresite:components:{kind}", name, None, opts)
         here = [each for each in manifests if each.target in clusters]
-        register = partial(
-            self._register, clusters=clusters, renamed=_name_prefix(kind, name, opts)
-        )
+        prefix, aliases = "" if name == usual else f"{name}/", (opts and opts.aliases) or ()
+        moved = any(isinstance(each, pulumi.Alias) and each.name == usual for each in aliases)
+        register = partial(self._register, clusters=clusters, prefix=prefix, moved=moved)
         first = [register(each, ()) for each in here if each.kind in FIRST]
         self.made_namespaces = (*args.after, *first)
         for each in here:
@@ -122,7 +122,7 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
 
     def _outputs(self, site: Site, here: Sequence[Manifest]) -> dict[str, pulumi.Output[Any]]:
         """The outputs, which become attributes."""
-        named = _names(here)
+        named = grouped((e.kind, "/".join(filter(None, e.key[2:]))) for e in here)
         values: dict[str, object] = {"namespaces": named.get("Namespace", []), "names": named}
         values |= self.values(site) if here else {}
         outputs = {name: self.urn.apply(partial(_second, value)) for name, value in values.items()}
@@ -134,8 +134,11 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
         manifest: Manifest,
         after: Sequence[pulumi.Resource],
         clusters: Mapping[Target, pulumi_kubernetes.Provider],
-        renamed: "_Renamed",
+        prefix: str,
+        moved: bool,
     ) -> pulumi.CustomResource:
+        """An object under the ``prefix`` of its logical name. ``moved``: it had none in the stack
+        of a site, from which the component is taken over by an alias."""
         options = pulumi.ResourceOptions(
             parent=self,
             provider=clusters[manifest.target],
@@ -145,30 +148,10 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
             ignore_changes=list(manifest.ignore) or None,
             replace_on_changes=list(manifest.anew) or None,
             delete_before_replace=True if manifest.anew else None,
-            aliases=[pulumi.Alias(name=manifest.name)] if renamed.moved else None,
+            aliases=[pulumi.Alias(name=manifest.name)] if prefix and moved else None,
         )
-        name = renamed.prefix + manifest.name
+        name = prefix + manifest.name
         return pulumi.CustomResource(token(manifest), name, dict(manifest.body), options)
-
-
-class _Renamed(NamedTuple):
-    """The prefix of the logical names of a component's objects. ``moved``: they had none in the
-    stack of a site, from which the component is taken over by an alias."""
-
-    prefix: str
-    moved: bool
-
-
-def _usual(kind: str) -> str:
-    """The name of a component by that of its class."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
-
-
-def _name_prefix(kind: str, name: str, opts: pulumi.ResourceOptions | None) -> _Renamed:
-    usual = _usual(kind)
-    aliases = (opts and opts.aliases) or ()
-    moved = any(isinstance(each, pulumi.Alias) and each.name == usual for each in aliases)
-    return _Renamed("", moved=False) if name == usual else _Renamed(f"{name}/", moved)
 
 
 def _site(where: str, args: SiteArgs) -> Site:
@@ -176,7 +159,7 @@ def _site(where: str, args: SiteArgs) -> Site:
     found = site_with(where, args.site, args.sections())
     if found.site is None:
         problems = "\n\n".join(map(str, found.problems))
-        raise pulumi.RunError(f"the arguments of {where} have problems:\n\n{problems}")
+        raise pulumi.RunError(_TOLD.say("problems", where=where, problems=problems))
     return found.site
 
 
@@ -185,24 +168,12 @@ def _refuse_gaps(
 ) -> None:
     """Raise pulumi.RunError where there is nothing to make, or no provider for an object."""
     if not manifests:
-        raise pulumi.RunError(
-            f"{where} has no objects: its section is not in the site. Give it as an argument"
-        )
+        raise pulumi.RunError(_TOLD.say("no_objects", where=where))
     missing = {each.target for each in manifests} - clusters.keys()
     for target, option in ((Target.SITE, "provider"), (Target.MANAGEMENT, "management")):
         if target in missing:
-            raise pulumi.RunError(
-                f"{where} has objects in the {target.value} cluster, and no provider for it: "
-                f"give it as {option}"
-            )
-
-
-def _names(manifests: Sequence[Manifest]) -> dict[str, list[str]]:
-    """The names of the objects by kind, in their order."""
-    found: dict[str, list[str]] = {}
-    for each in manifests:
-        found.setdefault(each.kind, []).append("/".join(filter(None, each.key[2:])))
-    return found
+            values = {"where": where, "cluster": target.value, "option": option}
+            raise pulumi.RunError(_TOLD.say("no_provider", **values))
 
 
 def _second(value: Any, _: object) -> Any:
@@ -263,25 +234,14 @@ def stack_kubeconfig(contexts: Sequence[str]) -> pulumi.Output[str] | None:
     text = config.get_config(KUBECONFIG)
     if text is None:
         return None
+    said = partial(_TOLD.say, key=KUBECONFIG, stack=pulumi.get_stack())
     if not config.is_config_secret(KUBECONFIG):
-        raise pulumi.RunError(
-            f"{KUBECONFIG} stands in plain text in the configuration of stack "
-            f"{pulumi.get_stack()}: whoever reads that file has the cluster. {_SET}; change the "
-            "credentials that stood there, as what was written is known"
-        )
+        raise pulumi.RunError(said("plain_text"))
     known = _context_names(text)
     if known is None:
-        raise pulumi.RunError(
-            f"{KUBECONFIG} of stack {pulumi.get_stack()} is no kubeconfig: it takes a file's "
-            f"content, and no path. {_SET}"
-        )
-    missing = [each for each in contexts if each not in known]
-    if missing:
-        raise pulumi.RunError(
-            f"{KUBECONFIG} of stack {pulumi.get_stack()} has no context "
-            f"{' and no '.join(missing)}, which the site file names (management, cluster.context): "
-            f"add it, and set it again. {_SET}"
-        )
+        raise pulumi.RunError(said("no_kubeconfig"))
+    if missing := [each for each in contexts if each not in known]:
+        raise pulumi.RunError(said("no_context", missing=" and no ".join(missing)))
     return pulumi.Output.secret(text)
 
 

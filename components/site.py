@@ -17,7 +17,7 @@ from components.monitoring import objects as monitoring
 from components.network_devices import objects as network_devices
 from components.object_cache import objects as object_cache
 from components.pod_network import objects as pod_network
-from components.record import Component, component
+from components.record import Component
 from components.remediation import objects as remediation
 from components.schedulers import objects as schedulers
 from components.secrets import objects as secrets
@@ -31,21 +31,21 @@ from schemas.rules.finding import advise
 COMPONENTS: dict[str, Component] = {
     each.name: each
     for each in (
-        component("machines", machines.objects),
-        component("pod-network", pod_network.objects),
-        component("etcd-snapshots", etcd_snapshots.objects),
-        component("accelerators", accelerators.objects),
-        component("network-devices", network_devices.objects),
-        component("teams", teams.objects),
-        component("schedulers", schedulers.objects),
-        component("training", training.objects),
-        component("object-cache", object_cache.objects),
-        component("remediation", remediation.objects),
-        component("monitoring", lambda site: monitoring.objects(site, watch_list(site))),
-        component("secrets", secrets.objects),
-        component("admission-policies", admission_policies.objects),
-        component(management.NAME, management.objects),
-        component("extra", extra.objects),
+        Component("machines", machines.objects),
+        Component("pod-network", pod_network.objects),
+        Component("etcd-snapshots", etcd_snapshots.objects),
+        Component("accelerators", accelerators.objects),
+        Component("network-devices", network_devices.objects),
+        Component("teams", teams.objects),
+        Component("schedulers", schedulers.objects),
+        Component("training", training.objects),
+        Component("object-cache", object_cache.objects),
+        Component("remediation", remediation.objects),
+        Component("monitoring", lambda site: monitoring.objects(site, watch_list(site))),
+        Component("secrets", secrets.objects),
+        Component("admission-policies", admission_policies.objects),
+        Component(management.NAME, management.objects),
+        Component("extra", extra.objects),
     )
 }
 """Each component by name, in the order in which a site is made."""

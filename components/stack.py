@@ -17,17 +17,11 @@ from components.site import COMPONENTS, site_objects
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
-
-def _shell(name: str) -> type[SiteComponent[Any]]:
-    """A component's class: ``pod-network`` is ``PodNetwork`` of components/pod_network."""
-    found: type[SiteComponent[Any]] = getattr(
-        import_module(module(name, "component")), name.title().replace("-", "")
-    )
-    return found
-
-
-SHELLS = {name: _shell(name) for name in COMPONENTS}
-"""Each component by name, as Pulumi registers it; the class's name is part of every URN."""
+SHELLS: dict[str, type[SiteComponent[Any]]] = {
+    name: getattr(import_module(module(name, "component")), name.title().replace("-", ""))
+    for name in COMPONENTS
+}
+"""Each component as Pulumi registers it; the class's name (``PodNetwork``) is part of every URN."""
 
 
 def deploy(site: Site) -> None:

@@ -6,14 +6,17 @@ losses; ``grow=3`` growth; ``region=12`` the sites that a region's file changes;
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from components.effects.vocabulary import Action, Impact
+from components.making.told import Told
 from preview.result import Gate, Growth, HostVerdict, Preview, SitePreview, State, count_hosts
 from schemas.kubernetes.masking import shorten
 from schemas.model.texts import nearest
 from schemas.refusal import UsageError
 
+_TOLD = Told(__file__)
 REMOVE = "remove"
 GROW = "grow"
 REGION = "region"
@@ -55,7 +58,7 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
         match = _PAIR.match(flag)
         if match is None or match[1] not in ALLOWABLE:
             names = ", ".join(f"{name}=<count>" for name in ALLOWABLE)
-            raise UsageError(f"--allow {flag}: write one of {names}; such as {REMOVE}=3")
+            raise UsageError(_TOLD.say("no_allowance", flag=flag, names=names))
         pairs.append(match.groups())
     shown = _HIDDEN.sub("", request[:MAX_REQUEST])
     pairs += [each for each in _ALLOW.findall(shown) if each[0] in ALLOWABLE]
@@ -77,14 +80,11 @@ def parse_limits(text: str) -> dict[str, int]:
         name, share = match.groups() if match else (part, None)
         if name not in NAMES:
             near = nearest(name, NAMES)
-            one = f"write one of {', '.join(NAMES)}; for a share of each site's hosts, reimage>10%"
-            hint = f"did you mean {near}?" if near and ">" not in part else one
-            raise UsageError(f"--fail-on {shorten(part)}: {hint}")
+            row = "misspelt" if near and ">" not in part else "no_limit"
+            values = {"part": shorten(part), "near": near, "names": ", ".join(NAMES)}
+            raise UsageError(_TOLD.say(row, **values))
         if share and name not in _OF_HOSTS:
-            raise UsageError(
-                f"--fail-on {shorten(part)}: {name} counts no hosts, so it has no share of them; "
-                f"write {name}"
-            )
+            raise UsageError(_TOLD.say("no_share", part=shorten(part), name=name))
         found[name] = min(found.get(name, 99), int(share or 0))
     return found
 
@@ -95,60 +95,59 @@ def gates(
     """The gates that a change does not pass; ``limits`` as ``parse_limits`` gives them."""
     return (
         *_vanished_sites(preview),
-        *_losses(preview, allow.get(REMOVE, 0)),
-        *_growth(preview, allow.get(GROW, 0)),
-        *_regions(preview, allow.get(REGION, 0)),
+        *_losses(preview, allow),
+        *_growth(preview, allow),
+        *_regions(preview, allow),
         *_forbidden(preview, allow, limits),
     )
 
 
-def _acknowledge(name: str, count: int) -> str:
-    """How to pass a gate, and who does it."""
-    return (
-        "the author writes this line into the pull request, and an owner of the sites approves it: "
-        f"Foresite-Allow: {name}={count}"
-    )
+def _gate(name: str, what: str, total: int, allow: Mapping[str, int], gate: str = "") -> Gate:
+    """The gate for ``total`` of something, of which the pull request allows fewer: ``name`` is what
+    acknowledges them."""
+    number = allow.get(name, 0)
+    said = _TOLD.say("allowed" if number else "none_allowed", number=number)
+    fix = _TOLD.say("acknowledge", name=name, total=total)
+    return Gate(gate or name, f"{what}, and {said}", fix)
 
 
-def _who_allows(allow: int) -> str:
-    """How many were acknowledged, as a part of a sentence."""
-    if allow:
-        return f"{allow} are acknowledged in the pull request"
-    return "the pull request acknowledges none"
+def _closed(gate: str, row: str, **values: object) -> Gate:
+    """A gate that no count opens, with its words in gates.toml."""
+    return Gate(gate, **_TOLD.table(row, **values))
+
+
+def _first(names: Sequence[str], between: str = ", ", rest: str = " and {} more sites") -> str:
+    """The first five of some names, and how many more there are."""
+    more = len(names) - 5
+    return between.join(names[:5]) + (rest.format(more) if more > 0 else "")
+
+
+def _list_sites(sites: Iterable[SitePreview]) -> str:
+    return _first([site.name for site in sites], rest=" and {} more")
 
 
 def _vanished_sites(preview: Preview) -> Iterator[Gate]:
     sites = [site for site in preview.sites if site.state is State.VANISHED]
     if sites:
         hosts = sum(len(site.hosts) for site in sites)
-        yield Gate(
-            VANISHED,
-            f"{_list_sites(sites)} is gone from sites/ and was not decommissioned: nothing would "
-            f"be deleted, and no tool would manage {hosts} hosts; no count allows it",
-            "the author restores the file; to end the site, write decommission: {reason: …} into "
-            "it, apply that, and then remove the file",
-        )
+        yield _closed(VANISHED, VANISHED, sites=_list_sites(sites), hosts=hosts)
 
 
-def _growth(preview: Preview, allow: int) -> Iterator[Gate]:
+def _growth(preview: Preview, allow: Mapping[str, int]) -> Iterator[Gate]:
     grown = [(site.name, site.growth) for site in preview.sites if site.growth]
     total = sum(each.total for _, each in grown)
-    if total > allow:
-        what = "; ".join(_describe_growth(name, each) for name, each in grown[:5])
-        more = f"; and {len(grown) - 5} more sites" if len(grown) > 5 else ""
-        yield Gate(
-            GROW,
-            f"{what}{more}: more than is usual, and {_who_allows(allow)}",
-            _acknowledge(GROW, total),
-        )
+    if total > allow.get(GROW, 0):
+        parts = [_describe_growth(name, each) for name, each in grown]
+        what = _first(parts, "; ", "; and {} more sites")
+        yield _gate(GROW, _TOLD.say("growth", what=what), total, allow)
 
 
-def _regions(preview: Preview, allow: int) -> Iterator[Gate]:
+def _regions(preview: Preview, allow: Mapping[str, int]) -> Iterator[Gate]:
     """Sites that change by what another file than their own says, which few have before them."""
     total = sum(each.touched for each in preview.regions)
-    if total > allow:
+    if total > allow.get(REGION, 0):
         what = "; ".join(str(each) for each in preview.regions if each.touched)
-        yield Gate(REGION, f"{what}, and {_who_allows(allow)}", _acknowledge(REGION, total))
+        yield _gate(REGION, what, total, allow)
 
 
 def _describe_growth(site: str, growth: Growth) -> str:
@@ -159,44 +158,24 @@ def _describe_growth(site: str, growth: Growth) -> str:
     return f"{site} grows: {', '.join(parts)}"
 
 
-def _list_sites(sites: list[SitePreview]) -> str:
-    names = ", ".join(site.name for site in sites[:5])
-    return names + (f" and {len(sites) - 5} more" if len(sites) > 5 else "")
-
-
 def losses(sites: Iterable[SitePreview]) -> dict[str, int]:
     """How many things of each kind are lost over all sites."""
-    found: dict[str, int] = {}
+    found = Counter[str]()
     for site in sites:
-        for each in site.deletions:
-            found[each.what] = found.get(each.what, 0) + each.count
+        found.update({each.what: each.count for each in site.deletions})
     return found
 
 
-def _losses(preview: Preview, allow: int) -> Iterator[Gate]:
+def _losses(preview: Preview, allow: Mapping[str, int]) -> Iterator[Gate]:
     found = losses(preview.sites)
-    total = sum(found.values())
-    if total > allow:
+    if found and sum(found.values()) > allow.get(REMOVE, 0):
         what = ", ".join(_many(count, kind) for kind, count in found.items())
-        yield Gate(
-            REMOVE, f"{what} would be lost, and {_who_allows(allow)}", _acknowledge(REMOVE, total)
-        )
+        yield _gate(REMOVE, _TOLD.say("losses", what=what), sum(found.values()), allow)
 
 
 def _many(count: int, kind: str) -> str:
     one = count == 1 and kind in ("hosts", "objects")
     return f"{count} {kind.removesuffix('s') if one else kind}"
-
-
-_WORDS = {
-    "drain": "{} drained or rebooted",
-    "reimage": "{} re-imaged",
-    "remove": "{} removed",
-    "unknown": "{} with an effect that no rule knows",
-    REFUSED: "{} refused, at which `pulumi up` stops",
-}
-"""What each value of ``--fail-on`` counts."""
-_UNITS = {REFUSED: "object"}
 
 
 def _forbidden(
@@ -205,36 +184,24 @@ def _forbidden(
     """What a team forbids and the change does, more of it than the pull request acknowledges."""
     read = [site for site in preview.sites if site.state is not State.INVALID]
     if "unknown" in limits and len(read) < len(preview.sites):
-        yield _unreadable([site for site in preview.sites if site.state is State.INVALID])
+        invalid = _list_sites(each for each in preview.sites if each.state is State.INVALID)
+        yield _closed("fail-on unknown", "unreadable", sites=invalid)
     for name, share in limits.items():
         counted = [(site, count) for site in read if (count := _count(site, name))]
         over = [each for each in counted if each[1] * 100 > share * _machines(each[0])]
-        total, where = sum(count for _, count in counted), _name_counts(name, over)
-        what = _WORDS[name].format(_many(total, f"{_UNITS.get(name, 'host')}s"))
+        total = sum(count for _, count in counted)
         if over and total > allow.get(name, 0):
+            units = {unit: _many(total, unit) for unit in ("hosts", "objects")}
             limit = f"more than {share} % of " if share else ""
-            said = _who_allows(allow.get(name, 0))
-            yield Gate(
-                f"fail-on {name}", f"{what} ({limit}{where}), and {said}", _acknowledge(name, total)
-            )
-    total, allowed = max(preview.sites_total, 1), allow.get("unknown", 0)
-    if "unknown" in limits and preview.code_changed and total > allowed:
+            what = f"{_TOLD.table('counted', **units)[name]} ({limit}{_name_counts(name, over)})"
+            yield _gate(name, what, total, allow, f"fail-on {name}")
+    total = max(preview.sites_total, 1)
+    if "unknown" in limits and preview.code_changed and total > allow.get("unknown", 0):
         # Its effect on every site is to be acknowledged.
-        what = "the effect of Foresite's own code is not known (it differs)"
-        said = f"{what}, and {_who_allows(allowed)}"
-        yield Gate("fail-on unknown", said, _acknowledge("unknown", total))
+        yield _gate("unknown", _TOLD.say("code"), total, allow, "fail-on unknown")
     alone = [str(each) for each in preview.regions if each.unnamed]
-    if "unknown" in limits and len(alone) > allowed:
-        said = f"{'; '.join(alone)}; and {_who_allows(allowed)}"
-        yield Gate("fail-on unknown", said, _acknowledge("unknown", len(alone)))
-
-
-def _unreadable(sites: list[SitePreview]) -> Gate:
-    return Gate(
-        "fail-on unknown",
-        f"nothing can be said of {_list_sites(sites)}: no count allows that",
-        "the author corrects the problems of the site, or of the side before the change",
-    )
+    if "unknown" in limits and len(alone) > allow.get("unknown", 0):
+        yield _gate("unknown", "; ".join(alone), len(alone), allow, "fail-on unknown")
 
 
 def _machines(site: SitePreview) -> int:
@@ -277,7 +244,6 @@ def _name_counts(name: str, counted: list[tuple[SitePreview, int]]) -> str:
     of_hosts = name in _OF_HOSTS
     names = [
         f"{site.name}: {count}{f' of {_machines(site)}' if of_hosts and site.hosts else ''}"
-        for site, count in worst[:5]
+        for site, count in worst
     ]
-    more = f" and {len(worst) - 5} more sites" if len(worst) > 5 else ""
-    return ", ".join(names) + more
+    return _first(names)

@@ -8,15 +8,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from components.effects.vocabulary import Action, Effect, Impact, Ledger, ObjectChange, PoolPlan
 from components.machines.installation import Installation
 from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from preview.forge import NO_FORGE, Forge
-from preview.packing import pack, unpack
 from preview.regions import RegionChange
+from schemas.kubernetes.grouping import grouped
 from schemas.model.problem import Problem
 
 
@@ -177,12 +177,9 @@ class SitePreview:
         found = [host.impact for host in self.hosts] + [r.effect.impact for r in self.reasons]
         return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
 
+    @cached_property
     def counts(self) -> Mapping[Impact, int]:
         """Hosts by what happens to them, worst first; at most so many where that is known."""
-        return self._counts
-
-    @cached_property
-    def _counts(self) -> Mapping[Impact, int]:
         return count_hosts(self.hosts)
 
     @property
@@ -199,20 +196,10 @@ class SitePreview:
         """What to write so that none of those machines is refused; empty where none is."""
         return next((r.effect.way for r in self.reasons if r.effect.waits and r.effect.way), "")
 
-    def __getstate__(self) -> dict[str, Any]:
-        """The fields as another process sends them."""
-        return {name: pack(value) for name, value in vars(self).items()}
-
-    def __setstate__(self, state: Mapping[str, Any]) -> None:
-        """Take the fields that another process sent."""
-        vars(self).update((name, unpack(value)) for name, value in state.items())
-
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
     """Hosts by the impact on them, worst first; at most so many where that is known."""
-    groups: dict[tuple[object, ...], list[HostVerdict]] = {}
-    for host in hosts:
-        groups.setdefault(host.group_key, []).append(host)
+    groups = grouped((host.group_key, host) for host in hosts)
     found: Counter[Impact] = Counter()
     left: dict[int, int] = {}
     for alike in sorted(groups.values(), key=lambda alike: -alike[0].impact.rank):

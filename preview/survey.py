@@ -5,7 +5,7 @@ is asked.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,6 @@ from components import source
 from components.effects.fleet import NodeState
 from components.effects.vocabulary import Side, SiteChange
 from components.machines.fleet import side_of
-from components.making.manifest import Manifest
 from components.making.validation import object_problems
 from components.site import objects_by_name, patch_faults
 from preview.differences import connections
@@ -35,6 +34,7 @@ from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
@@ -57,13 +57,6 @@ Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
 """Makes the objects of sites in a folder with the code of a state; None: this code makes them."""
 
 
-class Ways(NamedTuple):
-    """How the work is done: how many sites at a time, and whose code makes the objects."""
-
-    each: Each | None = None
-    maker: Maker | None = None
-
-
 class _Work(NamedTuple):
     """The files of both sides, sites among which a clash may be, by site the hosts whose BMC was
     another's, objects that another code made, states of nodes, and the regions that differ."""
@@ -81,21 +74,22 @@ def survey(
     before: Snapshot,
     after: Snapshot,
     wanted: Iterable[str] = (),
-    ways: Ways = Ways(),  # noqa: B008  # it never changes
+    each: Each | None = None,
+    maker: Maker | None = None,
     nodes: Mapping[str, Seen] = MappingProxyType({}),
 ) -> Preview:
     """The effect of the change between two states on the wanted sites, or on all that it concerns.
 
-    With a maker each side is made by its own code, so a change of code shows in the objects;
-    without one a change of code is unknown. ``nodes`` are how those of a site were last seen, by
-    site. Raises UsageError, and NodesError where nodes are of another site.
+    ``each`` says how many sites at a time. With a maker each side is made by its own code; without
+    one a change of code is unknown. ``nodes`` are how those of a site were last seen, by site.
+    Raises UsageError, and NodesError where nodes are of another site.
     """
     known = {*site_names(before), *site_names(after)}
     if unknown := sorted(set(wanted) - known):
         raise UsageError(_unknown(unknown[0], known))
     program = _program_changes(before, after)
     # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
-    maker = None if program else ways.maker
+    maker = None if program else maker
     code = [*_code_changes(before, after), *program]
     reached = sorted(known) if code and maker else changed_sites(before, after)
     names = [name for name in reached if not wanted or name in set(wanted)]
@@ -104,8 +98,7 @@ def survey(
     if names:
         work = _work(before, after, names, maker if code else None)
         one = partial(_site, work._replace(nodes=dict(nodes), regions=regions))
-        found = ways.each(one, names) if ways.each else map(one, names)
-        sites = [site for site in found if site is not None]
+        sites += filter(None, each(one, names) if each else map(one, names))
     return Preview(
         base=before.label,
         head=after.label,
@@ -125,22 +118,15 @@ def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | No
     near = suspects(before, after, names)
     wanted = {*names, *near}
     sides = before, after
-    locks = [bool(locked_version(side)) for side in sides]
-    chosen = [
-        [p for p in side.files if (site := site_of(p)) is None or site in wanted] for side in sides
-    ]
-    # A state that locks Foresite has no other built-in catalogue, whatever lies in its place.
-    chosen = [
-        [path for path in paths if not (locked and path.startswith(f"{SHOWN}/"))]
-        for paths, locked in zip(chosen, locks, strict=True)
-    ]
+    chosen = [_paths(side, wanted) for side in sides]
     # The catalogue that is installed stands for that of both states where neither has one. It never
     # stands for that of one: a change that takes the catalogue away would then seem to do nothing.
     own = any(path.startswith(f"{SHOWN}/") for paths in chosen for path in paths)
     old, new = (
-        Tree({**({} if own and not locked else installed_files()), **side.contents(paths)})
-        for side, paths, locked in zip(sides, chosen, locks, strict=True)
-    )
+        Tree({**({} if own and not locked_version(side) else installed_files()),
+              **side.contents(paths)})
+        for side, paths in zip(sides, chosen, strict=True)
+    )  # fmt: skip
     work = _Work(old, new, frozenset(near), owners(before, after, names))
     if maker is None:
         return work
@@ -150,6 +136,14 @@ def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | No
             side.write(paths, Path(folder))
             made.append(maker(side, Path(folder), names))
     return work._replace(made=(made[0], made[1]))
+
+
+def _paths(side: Snapshot, wanted: Collection[str]) -> list[str]:
+    """The files of some sites, and all that sites share. A state that locks Foresite has no other
+    built-in catalogue, whatever lies in its place."""
+    found = [path for path in side.files if (site := site_of(path)) is None or site in wanted]
+    locked = bool(locked_version(side))
+    return [path for path in found if not (locked and path.startswith(f"{SHOWN}/"))]
 
 
 def _site(work: _Work, name: str) -> SitePreview | None:
@@ -162,7 +156,9 @@ def _site(work: _Work, name: str) -> SitePreview | None:
         old, new = _input(earlier, work.before), _input(later, work.after, later.faulty)
         return invalid(at_edits(later.problems, old, new) if old and new else later.problems)
     of_before = earlier.problems or _patch_problems(earlier) if earlier else ()
-    if problems := _patch_problems(later) or _earlier(of_before):
+    # What the change mends: what is there now is not known.
+    mended = [replace(each, message=f"before the change: {each.message}") for each in of_before]
+    if problems := _patch_problems(later) or tuple(mended):
         return invalid(problems)
     old, new = sides = _input(earlier, work.before), _input(later, work.after)
     for side, made in zip(sides, work.made, strict=True):
@@ -223,11 +219,6 @@ def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:
         yield replace(site, problems=tuple(kept)) if kept else site
 
 
-def _earlier(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """Problems that the change mends: what is there now is not known."""
-    return tuple(replace(each, message=f"before the change: {each.message}") for each in problems)
-
-
 def _not_made(name: str) -> Problem:
     message = "this site has problems to the code of the state that it is in"
     fix = "run the check of that state there"
@@ -238,10 +229,8 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     """The refusals of the API server on the objects that change."""
     if change.after is None:
         return ()
-    objects: dict[str, list[Manifest]] = {}
-    for each in change.changes.values():
-        if each.after is not None:
-            objects.setdefault(each.component, []).append(each.after)
+    changes = change.changes.values()
+    objects = grouped((e.component, e.after) for e in changes if e.after is not None)
     there = [(component, each) for (component, _), each in change.after.objects.items()]
     found = object_problems(source.site_of(change.after), objects, there)
     return tuple(problem for _, problem in found)

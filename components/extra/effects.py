@@ -11,13 +11,10 @@ from components.effects.rules import ANY, leads, path
 from components.source import site_of
 from schemas.facts.brought import every_extra, has_own_rules
 from schemas.facts.site import Site
+from schemas.kubernetes.tables import read_table
 from schemas.model.extra import OwnersRule
 
-_NO_RULE = (
-    "no rule covers what it does to machines; its owner may state it in extra.rules, or in the "
-    "effects of a component of one's own"
-)
-_LATER = "no rule that was there before covers it; that of {} counts from the next change on"
+_WORDS = read_table(__file__)
 
 
 def owners_rule(site: Site, change: ObjectChange, field: Field) -> OwnersRule | None:
@@ -43,7 +40,7 @@ def _judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     )
     rule = before if before and (_same(before, after) or _entry_goes(site, change)) else None
     if rule is None:
-        why = _LATER.format(after.owner) if after else _NO_RULE
+        why = _WORDS["later"].format(after.owner) if after else _WORDS["no_rule"]
         yield from not_known(why, "")(site, change, field)
         return
     impact = Impact(rule.effect.replace("-", " "))

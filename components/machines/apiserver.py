@@ -8,13 +8,13 @@ from pathlib import Path
 
 import yaml
 
-from components.machines.bootstrap import private_file
+from components.machines.host_settings import host_file
 from components.making.dump import dump
 from components.making.manifest import Json, prune
 from components.making.told import Told
 from schemas.facts.secret_references import ENCRYPTION_KEY
 from schemas.facts.site import Site
-from schemas.model.control_plane import Encryption, Issuer
+from schemas.model.control_plane import Issuer
 
 FOLDER, LOGS = "/etc/kubernetes/api-server", "/var/log/kubernetes/audit"
 ENCRYPTION = f"{FOLDER}/encryption.yaml"
@@ -35,12 +35,16 @@ def api_server_files(site: Site) -> list[Json]:
         texts["admission"] = _text(site, cluster.admission)
     keys = cluster.encryption
     if keys and keys.kms:
-        texts["encryption"] = dump(_encryption(keys))
-    found = [private_file(f"{FOLDER}/{name}.yaml", text) for name, text in texts.items()]
+        (found,) = TOLD.rows("encryption_file", kms=keys.kms, socket=keys.socket)
+        if not keys.writes:  # the first provider writes, and all read
+            found["resources"][0]["providers"].reverse()
+        texts["encryption"] = dump(found)
+    files = [host_file(f"{FOLDER}/{name}.yaml", text, "0600") for name, text in texts.items()]
     if keys and keys.secret:
         named = {"secret": {"name": keys.secret, "key": ENCRYPTION_KEY}}
-        found.append(prune({**private_file(ENCRYPTION, ""), "content": None, "contentFrom": named}))
-    return found
+        key = {**host_file(ENCRYPTION, "", "0600"), "content": None, "contentFrom": named}
+        files.append(prune(key))
+    return files
 
 
 def api_server(site: Site) -> tuple[dict[str, str], list[Json]]:
@@ -90,11 +94,3 @@ def _issuer(site: Site, given: Issuer) -> Json:
 
 def _conditions(given: dict[str, str]) -> list[Json] | None:
     return [{"expression": text, "message": message} for message, text in given.items()] or None
-
-
-def _encryption(given: Encryption) -> Json:
-    """The first provider writes, and all read."""
-    (found,) = TOLD.rows("encryption_file", kms=given.kms, socket=given.socket)
-    if not given.writes:
-        found["resources"][0]["providers"].reverse()
-    return found

@@ -8,7 +8,13 @@ rule template-mark sees to URLs.
 from components.machines.applied import LIST, applied_files, applied_list, applies
 from components.machines.certificates import certificate_files, trust_command
 from components.machines.data_disks import PROGRAM, data_disks_script
-from components.machines.host_settings import after_join, before_join, boot_commands, setting_files
+from components.machines.host_settings import (
+    after_join,
+    before_join,
+    boot_commands,
+    host_file,
+    setting_files,
+)
 from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
 from components.machines.network_data import node_ip
 from components.machines.proxy import proxy_files
@@ -27,15 +33,18 @@ PATCHES = "/etc/kubernetes/patches"
 def kubeadm_config(site: Site, pool: Pool) -> Json:
     """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
     boot, settings = site.first_boot(pool), site.host_settings(pool)
-    late = {"bootCommands": boot_commands(settings), "postKubeadmCommands": after_join(settings)}
+    lists = {
+        "preKubeadmCommands": [*commands(site, pool), *before_join(settings)],
+        "bootCommands": boot_commands(settings),
+        "postKubeadmCommands": after_join(settings),
+    }
     (found,) = filled(
         __file__,
         files=[*files(site, pool), *setting_files(settings, site.texts)],
         ntp=list(boot.ntp),
         user=boot.ssh.user,
         keys=list(boot.ssh.keys),
-        commands=[*commands(site, pool), *before_join(settings)],
-        late={key: commands for key, commands in late.items() if commands},
+        commands={key: each for key, each in lists.items() if each},
     )
     return found
 
@@ -45,27 +54,18 @@ def registration(site: Site, pool: Pool) -> Json:
 
     metal3.io/uuid is how the Metal3 provider finds the node to set its providerID.
     """
-    labels = kubelet_argument(site.file.region, pool.labels)
-    result: Json = {
-        "nodeRegistration": {
-            "name": "{{ ds.meta_data.local_hostname }}",
-            "kubeletExtraArgs": [{"name": "node-labels", "value": labels}],
-        },
-        "patches": {"directory": PATCHES},
+    arguments = {
+        "node-labels": kubelet_argument(site.file.region, pool.labels),
+        "node-ip": node_ip(site, pool),
+        "config-dir": DROP_INS if applies(site, pool, InPlace.KUBELET) else "",
     }
-    arguments = result["nodeRegistration"]["kubeletExtraArgs"]
-    if addresses := node_ip(site, pool):
-        arguments.append({"name": "node-ip", "value": addresses})
-    if applies(site, pool, InPlace.KUBELET):
-        arguments.append({"name": "config-dir", "value": DROP_INS})
+    extra = [{"name": name, "value": value} for name, value in arguments.items() if value]
+    found: Json = {"name": "{{ ds.meta_data.local_hostname }}", "kubeletExtraArgs": extra}
     if pool.taints is not None:
-        result["nodeRegistration"]["taints"] = [
-            {"key": taint.key, "value": taint.value, "effect": taint.effect.value}
-            if taint.value
-            else {"key": taint.key, "effect": taint.effect.value}
-            for taint in pool.taints
+        found["taints"] = [
+            taint.model_dump(mode="json", exclude_defaults=True) for taint in pool.taints
         ]
-    return result
+    return {"nodeRegistration": found, "patches": {"directory": PATCHES}}
 
 
 def machine_labels(site: Site, pool: Pool) -> dict[str, str]:
@@ -82,28 +82,21 @@ def files(site: Site, pool: Pool) -> list[Json]:
     kubelet = configuration(site, pool)
     if applies(site, pool, InPlace.KUBELET):
         kubelet = {key: each for key, each in kubelet.items() if key not in IN_PLACE}
-    found = [_file(f"{PATCHES}/kubeletconfiguration+strategic.yaml", dump(kubelet))]
-    found += [_file(path, text) for path, text in registry_files(site).items()]
-    found += [_file(path, text) for path, text in proxy_files(site, pool).items()]
-    script = data_disks_script(site, pool)
-    if script:
-        found.append({**_file(PROGRAM, script), "permissions": "0755"})
-    found += [_file(path, text) for path, text in certificate_files(site, pool).items()]
+    script, listed = data_disks_script(site, pool), applied_list(site, pool)
     # The files of the other parts are there already, whoever applies them.
     further = [each for each in applied_files(site, pool) if each.part is InPlace.KUBELET]
-    found += [_file(each.path, each.content) for each in further]
-    if listed := applied_list(site, pool):
-        found.append(_file(LIST, listed))
-    return found
-
-
-def _file(path: str, content: str) -> Json:
-    return {"path": path, "owner": "root:root", "permissions": "0644", "content": content}
-
-
-def private_file(path: str, content: str) -> Json:
-    """A file that only root reads, such as those of the control plane's static pods."""
-    return {**_file(path, content), "permissions": "0600"}
+    texts = {
+        f"{PATCHES}/kubeletconfiguration+strategic.yaml": dump(kubelet),
+        **registry_files(site),
+        **proxy_files(site, pool),
+        **({PROGRAM: script} if script else {}),
+        **certificate_files(site, pool),
+        **{each.path: each.content for each in further},
+        **({LIST: listed} if listed else {}),
+    }
+    return [
+        host_file(path, text, "0755" if path == PROGRAM else "0644") for path, text in texts.items()
+    ]
 
 
 def commands(site: Site, pool: Pool) -> list[str]:
@@ -114,10 +107,7 @@ def commands(site: Site, pool: Pool) -> list[str]:
     # Also without any where an agent may bring them.
     trusted = boot.ca_certificates or applies(site, pool, InPlace.CERTIFICATES)
     proxied = boot.proxy or applies(site, pool, InPlace.PROXY)
-    if trusted:
-        found.append(trust_command(site, pool))
-    if proxied:
-        found.append("systemctl daemon-reload")
-    if trusted or proxied:
-        found.append("systemctl restart containerd")
+    found += [trust_command(site, pool)] if trusted else []
+    found += ["systemctl daemon-reload"] if proxied else []
+    found += ["systemctl restart containerd"] if trusted or proxied else []
     return found

@@ -3,7 +3,8 @@
 from components.machines.adopted import as_kept
 from components.machines.apiserver import api_server_files
 from components.machines.arguments import SCHEDULER_CONFIG, cluster_configuration, scheduler_file
-from components.machines.bootstrap import kubeadm_config, machine_labels, private_file, registration
+from components.machines.bootstrap import kubeadm_config, machine_labels, registration
+from components.machines.host_settings import host_file
 from components.machines.in_place import machine_taints
 from components.machines.names import metadata
 from components.machines.network_data import node_ip
@@ -56,38 +57,28 @@ def _remediation(site: Site, pool: Pool) -> Json:
 
 
 def _config(site: Site, pool: Pool) -> Json:
-    joining = registration(site, pool)
-    config = kubeadm_config(site, pool)
-    config["files"] = [*config["files"], *api_server_files(site)]
-    scheduler = scheduler_file(site)
-    if scheduler:
-        config["files"] = [*config["files"], private_file(SCHEDULER_CONFIG, scheduler)]
+    joining, config = registration(site, pool), kubeadm_config(site, pool)
+    config["files"] += api_server_files(site)
+    if scheduler := scheduler_file(site):
+        config["files"].append(host_file(SCHEDULER_CONFIG, scheduler, "0600"))
     if site.file.cluster.virtual_ip is VirtualIp.ARP:
-        manifest = private_file(KUBE_VIP_MANIFEST, dump(kube_vip(site)))
-        config["files"] = [*config["files"], manifest]
+        config["files"].append(host_file(KUBE_VIP_MANIFEST, dump(kube_vip(site)), "0600"))
         # Until kubeadm 1.34.8 and 1.35.5 admin.conf gets its rights through the very address that
         # kube-vip is to announce (kubernetes/kubernetes#138449); the first machine starts with
         # super-admin.conf and goes back once the cluster is there.
-        config["preKubeadmCommands"] = [
-            *config["preKubeadmCommands"],
-            _swap("admin", "super-admin"),
-        ]
-        after = config.get("postKubeadmCommands", [])
-        config["postKubeadmCommands"] = [_swap("super-admin", "admin"), *after]
-    if not config["preKubeadmCommands"]:
-        del config["preKubeadmCommands"]
+        config.setdefault("preKubeadmCommands", []).append(_swap("admin", "super-admin"))
+        config.setdefault("postKubeadmCommands", []).insert(0, _swap("super-admin", "admin"))
     # kubeadm join has no such phase, and Cluster API leaves a kube-proxy alone that is not there.
-    skipped = {} if site.file.cluster.kube_proxy else {"skipPhases": ["addon/kube-proxy"]}
-    endpoint: Json = {}
-    if addresses := node_ip(site, pool):
-        # Else the API server and etcd take the default route's address.
-        endpoint = {"localAPIEndpoint": {"advertiseAddress": addresses.partition(",")[0]}}
+    skipped = None if site.file.cluster.kube_proxy else ["addon/kube-proxy"]
+    # Without it the API server and etcd take the default route's address.
+    endpoint = {"advertiseAddress": node_ip(site, pool).partition(",")[0] or None}
+    first = {"skipPhases": skipped, "localAPIEndpoint": endpoint}
     return prune(
         {
             **config,
             "clusterConfiguration": cluster_configuration(site),
-            "initConfiguration": {**joining, **skipped, **endpoint},
-            "joinConfiguration": joining | ({"controlPlane": endpoint} if endpoint else {}),
+            "initConfiguration": {**joining, **first},
+            "joinConfiguration": {**joining, "controlPlane": {"localAPIEndpoint": endpoint}},
         }
     )
 

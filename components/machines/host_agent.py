@@ -48,18 +48,17 @@ def settings_of(site: Site, pool: Pool) -> dict[str, str]:
     content here, and its path there.
     """
     found = {name: (Path(__file__).parent / name).read_text("utf-8") for name in _SCRIPTS}
-    index: list[str] = []
     found["files"] = applied_list(site, pool)
     found["parts"] = "".join(f"{part}\n" for part in InPlace if applies(site, pool, part))
-    for number, each in enumerate(applied_files(site, pool), start=1):
-        key = f"{each.part}-{number}"
-        found[key] = each.content
-        index.append(f"{each.part} {key} {each.path}")
+    applied = enumerate(applied_files(site, pool), start=1)
+    keys = {f"{each.part}-{number}": each for number, each in applied}
+    found |= {key: each.content for key, each in keys.items()}
     if applies(site, pool, InPlace.CERTIFICATES):
         found["trust"] = f"{trust_command(site, pool)}\n"
     if applies(site, pool, InPlace.TIME_SERVERS):
         found[TIME_SERVERS] = "".join(f"{each}\n" for each in site.first_boot(pool).ntp)
-    return {**found, "index": "".join(f"{line}\n" for line in index)}
+    index = (f"{each.part} {key} {each.path}\n" for key, each in keys.items())
+    return {**found, "index": "".join(index)}
 
 
 def _of_pool(site: Site, pool: Pool) -> list[Manifest]:

@@ -18,20 +18,20 @@ SYSCTLS = "/etc/sysctl.d/99-zz-foresite.conf"
 _ARGUMENTS = Path(__file__).with_name("kernel_arguments.sh")
 
 
+def host_file(path: str, content: str, permissions: str = "0644") -> Json:
+    """A file of root's on a host; "0600": what only root reads, as of static pods."""
+    return {"path": path, "owner": "root:root", "permissions": permissions, "content": content}
+
+
 def setting_files(settings: HostSettings, texts: Mapping[str, str]) -> list[Json]:
     """The files of hosts, Foresite's for the kernel first; ``texts`` are those below sites/."""
     sysctls = "".join(f"{key} = {value}\n" for key, value in sorted(settings.sysctls.items()))
     modules = "".join(f"{name}\n" for name in settings.modules)
     own = [(MODULES, modules), (SYSCTLS, sysctls)]
-    found: list[Json] = [
-        {"path": path, "owner": "root:root", "permissions": "0644", "content": text}
-        for path, text in own
-        if text
-    ]
+    found = [host_file(path, text) for path, text in own if text]
     for each in settings.files:
         text = texts[each.source].replace("\r\n", "\n") if each.source else each.content
-        place = {"path": each.path, "owner": each.owner, "permissions": each.permissions}
-        found.append({**place, "content": text or ""})
+        found.append({**host_file(each.path, text or "", each.permissions), "owner": each.owner})
     return found
 
 

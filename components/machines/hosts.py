@@ -5,8 +5,6 @@ takes the host (image, user data, power) is its own.
 """
 
 import functools
-import json
-from typing import NamedTuple
 
 from components.machines import names
 from components.machines.adopted import kept_host
@@ -21,42 +19,6 @@ from schemas.reading.host_list import OUT, SPARE, Host
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at
 creation (CAPM3 1.13, metal3machine_manager.go). ``online`` is required by the schema."""
-RECENT = 16_384
-"""Hosts that are kept: bodies are never changed in place."""
-
-
-class _Hardware(NamedTuple):
-    """Facts that all hosts of a pool share."""
-
-    scheme: str
-    path: str
-    credentials: str | None
-    insecure: bool
-    boot_mode: str
-    disk: RootDisk
-    arch: Arch
-    raid: str | None
-
-    @classmethod
-    def of(cls, profile: HardwareProfile, credentials: str | None) -> "_Hardware":
-        """The hosts of a profile."""
-        ipmi = profile.bmc.protocol is BmcProtocol.IPMI
-        return cls(
-            scheme=profile.bmc.protocol.value,
-            path="" if ipmi else profile.bmc.system_path,
-            credentials=credentials,
-            insecure=not profile.bmc.verify_certificate,
-            boot_mode=profile.boot_mode.value,
-            disk=profile.root_disk,
-            arch=profile.arch,
-            raid=_raid(profile),
-        )
-
-
-def _raid(profile: HardwareProfile) -> str | None:
-    """The ``raid`` of a host as JSON, by which hosts are kept; an empty list deletes volumes."""
-    said = profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
-    return json.dumps({"raid": {"hardwareRAIDVolumes": said["raid"]}}) if said else None
 
 
 def is_out(body: Json) -> bool:
@@ -67,32 +29,41 @@ def is_out(body: Json) -> bool:
 def hosts(site: Site) -> list[Manifest]:
     """A BareMetalHost for each line of the host list; protected, as deleting one wipes it, unless
     the host is out."""
-    hardware = {
-        pool.name: _Hardware.of(site.profile(pool), site.file.bmc.credentials)
-        for pool in site.file.pools
-    }
+    profiles = {pool.name: site.profile(pool) for pool in site.file.pools}
+    raids = {name: _raid(each) for name, each in profiles.items()}
     place, stay = (management_names(site).namespace, site.name), kept(site)
-    made = [_host(place, host, hardware[host.pool]) for host in site.hosts]
+    made = [
+        _host(place, host, profiles[host.pool], raids[host.pool], site.file.bmc.credentials)
+        for host in site.hosts
+    ]
     if not stay:
         return made
     pairs = ((each, stay.get((HOST, each.key[3]))) for each in made)
     return [kept_host(each, body) if body else each for each, body in pairs]
 
 
-# Of two states that are compared most hosts are the same; each edit makes them all once more.
-@functools.lru_cache(maxsize=RECENT)
-def _host(place: tuple[str, str], host: Host, hardware: _Hardware) -> Manifest:
+def _raid(profile: HardwareProfile) -> Json:
+    """The ``raid`` of a profile's hosts; an empty list deletes volumes."""
+    said = profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
+    return {"raid": {"hardwareRAIDVolumes": said["raid"]}} if said else {}
+
+
+def _host(
+    place: tuple[str, str], host: Host, profile: HardwareProfile, raid: Json, secret: str | None
+) -> Manifest:
+    bmc = profile.bmc
+    path = "" if bmc.protocol is BmcProtocol.IPMI or "/" in host.bmc else bmc.system_path
     spec = {
         "online": True,
         "bmc": {
-            "address": f"{hardware.scheme}://{host.bmc}{'' if '/' in host.bmc else hardware.path}",
-            "credentialsName": bmc_secret(host.name, hardware.credentials),
-            "disableCertificateVerification": hardware.insecure,
+            "address": f"{bmc.protocol.value}://{host.bmc}{path}",
+            "credentialsName": bmc_secret(host.name, secret),
+            "disableCertificateVerification": not bmc.verify_certificate,
         },
         "bootMACAddress": host.mac,
-        **_boot(hardware.boot_mode, host.root_disk or hardware.disk),
-        **({"architecture": "aarch64"} if hardware.arch is Arch.ARM64 else {}),
-        **(json.loads(hardware.raid) if hardware.raid else {}),
+        **_boot(profile.boot_mode.value, host.root_disk or profile.root_disk),
+        **({"architecture": "aarch64"} if profile.arch is Arch.ARM64 else {}),
+        **raid,
     }
     body = {**_identity(place, host), "spec": spec}
     # A board may be another one when it comes back, and no webhook lets a boot MAC change.
@@ -101,7 +72,6 @@ def _host(place: tuple[str, str], host: Host, hardware: _Hardware) -> Manifest:
     return Manifest(name, body, protect=not host.out, ignore=PROVIDER_FIELDS, anew=anew)
 
 
-@functools.lru_cache(maxsize=RECENT)
 def _identity(place: tuple[str, str], host: Host) -> Json:
     """A host without its spec; ``place`` is its namespace, and the site."""
     namespace, site = place
@@ -135,7 +105,8 @@ def _guards(*, protect: bool) -> dict[str, str]:
     return found
 
 
-@functools.lru_cache(maxsize=RECENT)
+# Disks of hosts are mostly those of their pool, which takes longer to say than all else.
+@functools.lru_cache
 def _boot(mode: str, disk: RootDisk | str) -> Json:
     hints = (RootDisk.parse(disk) if isinstance(disk, str) else disk).hints
     return prune({"bootMode": mode, "rootDeviceHints": hints})

@@ -107,10 +107,8 @@ def _annotation(name: str) -> Json:
 
 
 def _network(name: str, device: str, pool: str, routes: Iterable[str]) -> Json:
-    ways = []
-    for each in routes:
-        network, _, prefix = each.partition("/")
-        way = {"network": network, "prefix": int(prefix), "gateway": {"fromIPPool": pool}}
-        ways.append(way)
+    parts = (each.partition("/") for each in routes)
+    gateway = {"fromIPPool": pool}
+    ways = [{"network": at, "prefix": int(size), "gateway": gateway} for at, _, size in parts]
     found: Json = {"id": name, "link": device, "ipAddressFromIPPool": pool}
     return found | ({"routes": ways} if ways else {})

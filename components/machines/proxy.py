@@ -1,9 +1,11 @@
 """The proxy through which a host's containerd reaches registries."""
 
+from components.making.told import Told
 from schemas.facts.site import Site
 from schemas.model.first_boot import Proxy
 from schemas.model.site_file import Pool
 
+TOLD = Told(__file__)
 FOLDER = "/etc/systemd/system/containerd.service.d"
 
 
@@ -35,9 +37,4 @@ def _unit(site: Site, proxy: Proxy) -> str:
     if mirror:
         direct.add(mirror.split("/")[2].partition(":")[0])
     url = proxy.http.replace("%", "%%")
-    return (
-        "[Service]\n"
-        f'Environment="HTTP_PROXY={url}"\n'
-        f'Environment="HTTPS_PROXY={url}"\n'
-        f'Environment="NO_PROXY={",".join(sorted(direct))}"\n'
-    )
+    return TOLD.say("unit", url=url, direct=",".join(sorted(direct)))

@@ -9,9 +9,11 @@ layers: they are asked for by digest. It never tells which digest a tag has (``c
 Source: containerd 2.4.2, core/remotes/docker/config/hosts.go, resolver.go and fetcher.go.
 """
 
+from components.making.told import Told
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
 
+TOLD = Told(__file__)
 FOLDER = "/etc/containerd/certs.d"
 DIAL_TIMEOUT = "1s"
 """Time that a host waits for a connection to the cache. Until kube-proxy runs on a new host nobody
@@ -24,27 +26,20 @@ _DOCKER_HUB = {"docker.io": "registry-1.docker.io"}
 def registry_files(site: Site) -> dict[str, str]:
     """The hosts.toml files of a site's hosts by their paths: none where nothing is said."""
     mirror = site.file.sources.registry_mirror
-    found = {f"{FOLDER}/_default/hosts.toml": _mirror(mirror)} if mirror else {}
+    usual = {f"{FOLDER}/_default/hosts.toml": TOLD.say("mirror", mirror=mirror)} if mirror else {}
     cache = site.file.cache
     layers = cache.image_layers if cache else None
-    for registry in sorted(layers.registries) if layers else ():
-        found[f"{FOLDER}/{registry}/hosts.toml"] = _registry_hosts(site, registry)
-    return found
-
-
-def _mirror(mirror: str) -> str:
-    return f'[host."{mirror}"]\ncapabilities = ["pull", "resolve"]\n'
+    named = sorted(layers.registries) if layers else ()
+    return usual | {f"{FOLDER}/{each}/hosts.toml": _registry_hosts(site, each) for each in named}
 
 
 def _registry_hosts(site: Site, registry: str) -> str:
     """The file of a registry: first the cache, then the mirror unless it is the registry itself."""
     server = f"https://{_DOCKER_HUB.get(registry, registry)}"
     mirror = site.file.sources.registry_mirror
-    parts = [f'server = "{server}"\n']
-    if site.file.cache:
-        parts.append(_cache(site.file.cache, registry))
-    if mirror and mirror != server:
-        parts.append(_mirror(mirror))
+    parts = [TOLD.say("server", server=server)]
+    parts += [_cache(site.file.cache, registry)] if site.file.cache else []
+    parts += [TOLD.say("mirror", mirror=mirror)] if mirror and mirror != server else []
     return "\n".join(parts)
 
 
@@ -52,9 +47,4 @@ def _cache(cache: Cache, registry: str) -> str:
     if cache.image_layers is None or cache.address is None:
         raise ValueError("hosts find no layers in a cache without an address")
     url = f"http://{cache.address}/v1/objects/{cache.image_layers.bucket}/{registry}"
-    return (
-        f'[host."{url}"]\n'
-        'capabilities = ["pull"]\n'
-        "override_path = true\n"
-        f'dial_timeout = "{DIAL_TIMEOUT}"\n'
-    )
+    return TOLD.say("cache", url=url, timeout=DIAL_TIMEOUT)

@@ -5,10 +5,10 @@ schemas/facts/rollout.py. The Bare Metal Operator's own limit (installation.py) 
 """
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 
-from components.effects.fleet import Fleet, Group, Pace
+from components.effects.fleet import Fleet, Group
 from components.effects.vocabulary import Effect, Impact, Ledger, Name, PoolPlan, SiteChange
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
@@ -30,12 +30,10 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
     evicted = {each.name for each in effects if each.impact is Impact.DRAIN}
     about, objects = site.side.fleet.about, site.side.objects
     found = [
-        plan._replace(notes=(*plan.notes, *_domains(group, plan)))
+        _plan(site, group, objects[name], evicted=name in evicted)
         for name in rolled
         if name in objects
         for group in about.get(name, ())
-        for plan in [_plan(site, group, objects[name])]
-        for plan in [_empty(plan) if name in evicted else plan]
     ]
     first = next((plan for plan in found if plan.control_plane), None)
     if first is None or not _upgrades(site):
@@ -46,13 +44,6 @@ def plans(site: SiteChange, effects: Iterable[Effect]) -> tuple[PoolPlan, ...]:
         for plan in found
     ]
     return tuple(_note_limit(after, [plan for plan in after if plan is not first]))
-
-
-def _empty(plan: PoolPlan) -> PoolPlan:
-    """The plan where pods of all its machines are evicted at once, whatever its pace."""
-    out = plan.out._replace(hosts_out=plan.out.hosts, accelerators_out=plan.out.accelerators)
-    note = "a taint with NoExecute evicts pods on all its nodes at once, before their turn comes"
-    return plan._replace(out=out, notes=(*plan.notes, note))
 
 
 def _note_limit(found: Iterable[PoolPlan], together: Sequence[PoolPlan]) -> Iterator[PoolPlan]:
@@ -90,7 +81,8 @@ def _replaces(site: SiteChange, effect: Effect) -> bool:
     return effect.impact in impacts and effect.path[-1:] != ("replicas",)
 
 
-def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
+def _plan(site: SiteChange, group: Group, manifest: Manifest, *, evicted: bool) -> PoolPlan:
+    """A group's plan; ``evicted``: pods of all its machines are at once, whatever its pace."""
     spec, pace = manifest.body["spec"], group.pace
     machines, former = spec["replicas"], former_group(site, group.owner)
     if former is None:
@@ -106,7 +98,9 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
     # A lower limit may hold already, and a higher one counts after the operator's next restart.
     limit = min(side.fleet.at_once for side in site.sides)
     turns = max(found.groups, ceil(machines / limit)) if found.groups else 0
-    return PoolPlan(
+    notes = [TOLD.say("drain", seconds=pace.drain_seconds)] if found.groups else []
+    gone = there if evicted else out
+    plan = PoolPlan(
         pool=group.pool,
         zone=group.zone,
         machines=machines,
@@ -115,12 +109,13 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest) -> PoolPlan:
         waves=found.groups,
         hours=turns * pace.install_minutes / 60,
         drain_hours=drain,
-        out=Ledger(model, there, there * each, out, out * each),
+        out=Ledger(model, there, there * each, gone, gone * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
-        notes=tuple(_notes(pace, found)),
         control_plane=group.control_plane,
         limit=limit,
     )
+    notes += [TOLD.say("evicted")] if evicted else []
+    return plan._replace(notes=(*notes, *_domains(group, plan)))
 
 
 def _source(site: SiteChange, group: Group) -> Group:
@@ -167,11 +162,6 @@ def _moved_hosts(site: SiteChange, group: Group) -> int:
     return sum(kept.get(each.owner, -1) >= each.replicas for each in former)
 
 
-def _notes(pace: Pace, found: Waves) -> Iterator[str]:
-    if found.groups:
-        yield f"a drain waits up to {pace.drain_seconds} s for pods and their disruption budgets"
-
-
 def _domains(group: Group, plan: PoolPlan) -> Iterator[str]:
     """The NVLink domains that a rollout breaks, and those that are whole at its worst moment.
 
@@ -209,11 +199,17 @@ def capacity(
     """
     fleet = site.sides[0].fleet
     gone = [each for each in effects if each.impact in _OUT]
-    groups = {group.owner: group for group in fleet.groups}
+    owners = {group.owner for group in fleet.groups}
     found = {(group.pool, group.zone): group.owner for group in site.side.fleet.groups}
     short = _machines_out(site, rollouts, found)
-    # The machines of groups are counted; what else takes hosts out comes to them.
-    lost = [each for each in gone if each.at_once is None and not _of_group(each, groups)]
+    # The machines that groups give up or replace are counted; what else takes hosts out comes to
+    # them.
+    apart = (Impact.UNKNOWN, Impact.DRAIN)
+    lost = [
+        each
+        for each in gone
+        if each.at_once is None and (each.name not in owners or each.impact in apart)
+    ]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
     out = dict.fromkeys(fleet.pools, 0)
     for group in fleet.groups:
@@ -226,11 +222,6 @@ def capacity(
     for (pool, _), number in _operator_pace(fleet, gone).items():
         out[pool] += number
     return tuple(_ledgers(fleet, out))
-
-
-def _of_group(effect: Effect, groups: Container[Name]) -> bool:
-    """True if an effect is about the machines that a group gives up or replaces."""
-    return effect.name in groups and effect.impact not in (Impact.UNKNOWN, Impact.DRAIN)
 
 
 def _machines_out(
@@ -263,14 +254,17 @@ def _operator_pace(fleet: Fleet, effects: Iterable[Effect]) -> dict[tuple[str, s
     return found
 
 
-def _ledgers(fleet: Fleet, out: dict[str, int]) -> Iterator[Ledger]:
-    totals: dict[str, list[int]] = {}
+def _ledgers(fleet: Fleet, out: dict[str, int]) -> Iterable[Ledger]:
+    totals: dict[str, Ledger] = {}
     for pool, groups in fleet.pools.items():
         model, each = groups[0].accelerators
         hosts = sum(group.replicas for group in groups)
         missing = min(out[pool], hosts)
-        row = totals.setdefault(model, [0, 0, 0, 0])
-        for index, number in enumerate((hosts, hosts * each, missing, missing * each)):
-            row[index] += number
-    for model, row in sorted(totals.items()):
-        yield Ledger(model, *row)
+        row = Ledger(model, hosts, hosts * each, missing, missing * each)
+        totals[model] = add_ledgers(row, totals[model]) if model in totals else row
+    return (totals[model] for model in sorted(totals))
+
+
+def add_ledgers(one: Ledger, other: Ledger) -> Ledger:
+    """Both ledgers of a model as one."""
+    return Ledger(one.model, *map(sum, zip(one[1:], other[1:], strict=True)))

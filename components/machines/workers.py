@@ -9,7 +9,7 @@ from components.machines.templates import data_template, machine_template
 from components.making.manifest import Json, Manifest, filled, hash_name, name_content, prune
 from schemas.facts.adopted import kept_machines, management_names
 from schemas.facts.site import Site
-from schemas.model.site_file import Pool, Rollout
+from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Remedy, RolloutStrategy
 
 NODE_DELETION_TIMEOUT_SECONDS = 600
@@ -38,8 +38,6 @@ def config_template(site: Site, pool: Pool) -> Manifest:
     """The KubeadmConfigTemplate of a pool; named by its content, as edits in place do nothing to
     its machines: but for what an agent applies to them."""
     config = prune({**kubeadm_config(site, pool), "joinConfiguration": registration(site, pool)})
-    if not config["preKubeadmCommands"]:
-        del config["preKubeadmCommands"]
     spec: Json = {"template": {"spec": config}}
     left_out = not_in_name(site, pool)
     body = {
@@ -59,13 +57,15 @@ def deployment(
     match = {names.CLUSTER_LABEL: management_names(site).cluster, names.DEPLOYMENT_LABEL: name}
     if pool.adopted:
         name, match = pool.adopted.deployment, dict(pool.adopted.selector)
-    cluster = management_names(site).cluster
+    cluster, rollout = management_names(site).cluster, pool.rollout
+    pace = {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable}
+    pace = {} if rollout.strategy is RolloutStrategy.ON_DELETE else pace
     (body,) = filled(
         __file__,
         metadata=names.metadata(site, name, **{names.CLUSTER_LABEL: cluster}),
         site=cluster,
         replicas=site.replicas(pool, zone),
-        strategy=_strategy(pool.rollout),
+        strategy={"type": rollout.strategy.value, "rollingUpdate": pace},
         match=match,
         labels={**match, **machine_labels(site, pool)},
         version=site.version(pool),
@@ -87,15 +87,6 @@ def deletion(pool: Pool) -> Json:
         "nodeDrainTimeoutSeconds": pool.rollout.drain_timeout_seconds,
         "nodeVolumeDetachTimeoutSeconds": VOLUME_DETACH_TIMEOUT_SECONDS,
         "nodeDeletionTimeoutSeconds": NODE_DELETION_TIMEOUT_SECONDS,
-    }
-
-
-def _strategy(rollout: Rollout) -> Json:
-    if rollout.strategy is RolloutStrategy.ON_DELETE:
-        return {"type": rollout.strategy.value}
-    return {
-        "type": rollout.strategy.value,
-        "rollingUpdate": {"maxSurge": rollout.max_surge, "maxUnavailable": rollout.max_unavailable},
     }
 
 

@@ -30,8 +30,7 @@ def wrong_images(
     images = {**site.images, _KUBE_VIP: site.release.kube_vip}
     fit = {images[name] for name in site.release.multi_arch if name in images}
     own = tuple(f"{name}{end}" for name in site.file.sources.multi_arch for end in ":@")
-    mine = ((name, each) for name, each in objects if each.target is Target.SITE)
-    made = [(name, each.name, "", each.body) for name, each in mine]
+    made = [(name, e.name, "", e.body) for name, e in objects if e.target is Target.SITE]
     network = site.file.cluster.pod_network
     if network.file and network.install is PodNetworkInstall.CLUSTER_RESOURCE_SET:
         others = read_manifests(site.texts[network.file])

@@ -8,20 +8,15 @@ plainly a word. docs/decisions/0004-yaml-output.md has the figures.
 
 import functools
 import json
-import marshal
 import math
 import re
-from typing import Any, NamedTuple
-
-from schemas.kubernetes.outline import filled, outline
+from typing import Any
 
 _PLAIN = re.compile(
     r"(?!(?i:y|n|yes|no|on|off|true|false|null|nan|inf)\Z)"
     r"[A-Za-z/][A-Za-z0-9_./@%+-]*(?::[A-Za-z0-9_./@%+-]+)*"
 )
 """Words that every version of YAML takes for text."""
-MOST_KNOWN, MOST_BYTES = 512, 16384
-"""Texts that are kept, and the size of what each says."""
 
 
 def dump(value: Any) -> str:
@@ -29,79 +24,19 @@ def dump(value: Any) -> str:
 
     Raises TypeError for anything else.
     """
-    if type(value) is not dict or not value:
-        return _text_of(value)
-    return "".join([_entry_text(key, item) for key, item in value.items()])
-
-
-def _entry_text(key: str, item: Any) -> str:
-    """One entry of a map. Teams, pools and the states of a site have many of them alike."""
-    data = _packed({key: item}) if item and type(item) in (dict, list) else b""
-    return _known_text(data) if data else _text_of({key: item})
-
-
-def dump_json(value: Any, indent: int) -> str:
-    """``value`` as lines of JSON: Python takes long to indent, and files are often the same."""
-    data = _packed(value)
-    return _known_json(data, indent) if data else json.dumps(value, indent=indent) + "\n"
-
-
-def _packed(value: Any) -> bytes:
-    """The bytes that stand for plain data, down to the types of numbers and the order of maps;
-    none for what is no plain data, is nested too deep, or is too large to be kept."""
-    try:
-        data = marshal.dumps(value, 2)
-    except ValueError:
-        return b""
-    return data if len(data) <= MOST_BYTES else b""
-
-
-@functools.lru_cache(maxsize=MOST_KNOWN)
-def _known_text(data: bytes) -> str:
-    return _text_of(marshal.loads(data))  # noqa: S302  written above
-
-
-@functools.lru_cache(maxsize=MOST_KNOWN)
-def _known_json(data: bytes, indent: int) -> str:
-    return json.dumps(marshal.loads(data), indent=indent) + "\n"  # noqa: S302  written above
-
-
-def _text_of(value: Any) -> str:
     lines: list[str] = []
     _emit(value, "", lines)
     return "\n".join(lines) + "\n"
 
 
+def dump_json(value: Any, indent: int) -> str:
+    """``value`` as lines of JSON."""
+    return json.dumps(value, indent=indent) + "\n"
+
+
 def dump_all(values: list[Any]) -> str:
-    """Several documents, separated as kubectl expects; those of one outline by one template."""
-    templates: dict[bytes, _Template] = {}
-    return "---\n".join(_document(value, templates) for value in values)
-
-
-class _Template(NamedTuple):
-    """The text of an object with a ``%s`` for each leaf of its outline, and their order in it."""
-
-    text: str
-    order: tuple[int, ...]
-
-
-def _document(value: Any, templates: dict[bytes, _Template]) -> str:
-    found = outline(value) if isinstance(value, dict) else None
-    if found is None:
-        return dump(value)
-    if found.key not in templates:
-        templates[found.key] = _template(value, len(found.leaves))
-    text, order = templates[found.key]
-    return text % tuple([_text(found.leaves[index]) for index in order])
-
-
-def _template(value: Any, leaves: int) -> _Template:
-    mark, text = "leaf", dump(value)
-    while mark in text:
-        mark += "f"
-    text = dump(filled(value, tuple(f"{mark}{index}" for index in range(leaves))))
-    found = re.compile(rf"{mark}(\d)")
-    return _Template(found.sub("%s", text.replace("%", "%%")), (*map(int, found.findall(text)),))
+    """Several documents, separated as kubectl expects."""
+    return "---\n".join(map(dump, values))
 
 
 def _emit(value: Any, indent: str, lines: list[str]) -> None:

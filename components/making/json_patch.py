@@ -53,7 +53,7 @@ def apply_operation(body: Any, operation: PatchOperation) -> Any:
     if operation.op == "remove":
         del at[key]
     elif operation.op == "test":
-        if _text(at[key]) != _text(value):
+        if not same(at[key], value):
             message = f"the test of {operation.path} fails: something else is there"
             raise PatchError(message, "look at what is there now, and whether the patch still fits")
     elif operation.op == "add" and isinstance(at, list):
@@ -63,9 +63,9 @@ def apply_operation(body: Any, operation: PatchOperation) -> Any:
     return body
 
 
-def _text(value: Any) -> str:
-    """A value such that true is not 1; numbers are as they are written."""
-    return json.dumps(value, sort_keys=True)
+def same(one: Any, other: Any) -> bool:
+    """True if two values are the same to an API server, to which 1 is not true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _step(at: Any, step: str | Selected, *, new: bool = False) -> Any:

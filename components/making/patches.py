@@ -12,7 +12,7 @@ from fnmatch import fnmatchcase
 from posixpath import normpath
 from typing import Any, NamedTuple
 
-from components.making.json_patch import PatchError, Selected, apply_operation, tokens
+from components.making.json_patch import PatchError, Selected, apply_operation, same, tokens
 from components.making.manifest import (
     ARGO_OPTIONS,
     FLUX_GUARD,
@@ -75,7 +75,7 @@ def patched(site: Site, component: str, manifests: list[Manifest]) -> Patched:
         for n, result in zip(hits, results, strict=True):
             if isinstance(result, Manifest) and not wrong:
                 found[n] = result
-                if _same(result.body, manifests[n].body):
+                if same(result.body, manifests[n].body):
                     message = f"it undoes what patches before it change of {result.title}"
                     fix = "remove both, or what they undo of each other"
                     faults.append(PatchFault(place, Code.PATCH_UNUSED, message, fix))
@@ -99,7 +99,7 @@ def _apply(
             message = f"{operation.path} of {manifest.title} is not for a patch: {row['why']}"
             return PatchFault(at, Code.PATCH_REFUSED, message, row["instead"])
         body = after
-    if _same(body, manifest.body):
+    if same(body, manifest.body):
         fix = "remove the patch; the object is that way without it"
         message = f"it changes nothing of {manifest.title}"
         return PatchFault(place, Code.PATCH_UNUSED, message, fix)
@@ -122,7 +122,7 @@ def _refusal(
         if "only" in row and all(each != steps[: len(each)] for each in starts):
             return row
         kept = [f"{a}{b}" for a in row.get("templates", [""]) for b in row.get("paths", ())]
-        if any(not _same(*([*_at(side, tokens(each))] for side in change)) for each in kept):
+        if any(not same(*([*_at(side, tokens(each))] for side in change)) for each in kept):
             return row
     if [*_own(before)] != [*_own(after)]:
         why = "rules, selectors and guards of Foresite know objects by it"
@@ -134,11 +134,6 @@ def _refusal(
     if any([*_at(before, each)] != [*_at(after, each)] for each in ignored):
         return {"why": "a controller owns the field", "instead": "leave it out"}
     return None
-
-
-def _same(one: Any, other: Any) -> bool:
-    """True if two values are the same to an API server, to which 1 is not true."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def _not_in_name(body: Json, manifest: Manifest) -> list[Any]:

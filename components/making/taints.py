@@ -26,17 +26,13 @@ def tolerations(pools: Iterable[Pool]) -> list[Json]:
 
     A node that is the last choice stays so: what PreferNoSchedule says is not tolerated.
     """
-    taints = {
-        (taint["key"], taint["value"], taint["effect"]): None
-        for pool in pools
-        for taint in node_taints(pool)
-        if taint["effect"] in KEEPS_PODS_OUT
-    }
+    every = [t for pool in pools for t in node_taints(pool) if t["effect"] in KEEPS_PODS_OUT]
+    kept = dict.fromkeys((t["key"], t["value"], t["effect"]) for t in every)
     return [
         {
             "key": key,
             "effect": effect,
             **({"operator": "Equal", "value": value} if value else {"operator": "Exists"}),
         }
-        for key, value, effect in taints
+        for key, value, effect in kept
     ]

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from components.making.architecture import wrong_images
 from components.making.manifest import CRD, Manifest, Spot
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import identity
 from schemas.kubernetes.objects import brought_kinds, check_object
 from schemas.kubernetes.objects.words import first_fault
 from schemas.model.codes import Code
@@ -56,13 +57,12 @@ def _duplicates(file: str, objects: Iterable[Named]) -> Iterator[Placed]:
     owners: dict[tuple[str, ...], str] = {}
     for component, manifest in objects:
         path, fix = f"{component}.{manifest.name}", "rename one of the two"
-        api, *rest = manifest.key
-        identity = (manifest.target.value, api.rpartition("/")[0], *rest)
-        if identity in owners:
-            message = f"{_title(manifest)} is also made as {owners[identity]}"
+        one = (manifest.target.value, *identity(manifest.body))
+        if one in owners:
+            message = f"{_title(manifest)} is also made as {owners[one]}"
             problem = Problem(file, 0, 0, Code.DUPLICATE_NAME, path, "", message, fix)
             yield Spot(component, manifest.name, "[metadata][name]"), problem
-        owners[identity] = path
+        owners[one] = path
 
 
 def _intruders(file: str, objects: Sequence[Named], there: Sequence[Named]) -> Iterator[Placed]:

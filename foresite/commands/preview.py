@@ -23,7 +23,7 @@ from preview.states.git import base_of
 from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
-from preview.survey import Ways, survey
+from preview.survey import survey
 from preview.wrapping import terminal_width
 from schemas.reading.bounded import read_regular
 
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
             said = f"this is Foresite {version()}, and {base.label} locks {locked}"
             raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
         nodes = _nodes(options, base, head)
-        found = survey(base, head, options.sites, Ways(parallel.each, maker), nodes)
+        found = survey(base, head, options.sites, parallel.each, maker, nodes)
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
     blocked = gates(found, allow, limits)

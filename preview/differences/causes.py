@@ -6,11 +6,12 @@ edit behind a problem found, as many rules are over several lines: whose end is 
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from components.effects.vocabulary import Name, ObjectChange, Side, SiteChange
-from components.making.manifest import Manifest, Target
+from components.making.manifest import Target
 from components.site import objects_by_name
 from components.source import site_of
 from preview.differences import connections
@@ -18,10 +19,12 @@ from preview.differences.edits import Input, edits
 from preview.differences.edits.edit import Edit
 from preview.result import Cause
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.rules import site_findings
 
+T = TypeVar("T")
 TRIED = 24
 """Edits that are done one by one; each makes a site's objects once more. Edits in one host's line
 count once. Beyond, an object is traced to all of them."""
@@ -45,9 +48,7 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
         for name in _carriers(site.changes, (site.before, site.after), group):
             found[name] += group
     every = [edit for group in together for edit in group]
-    lines: dict[str, list[Edit]] = {}
-    for edit in every:
-        lines.setdefault(edit.host, []).append(edit)
+    lines = grouped((edit.host, edit) for edit in every)
     for name, mine in found.items():
         # An object of a host has the host's name.
         own = lines.get(site.changes[name].one.key[3], ())
@@ -70,11 +71,9 @@ def _first(edits: Iterable[Edit]) -> tuple[Cause, ...]:
 def groups(edits: list[Edit]) -> list[list[Edit]]:
     """Edits that are done together: those of one host's line; of many hosts all of them."""
     hosts = {edit.host for edit in edits if edit.host}
-    found: dict[object, list[Edit]] = {}
-    for index, edit in enumerate(edits):
-        key: object = index if not edit.host else "hosts" if len(hosts) > TRIED else edit.host
-        found.setdefault(key, []).append(edit)
-    return list(found.values())
+    many = "hosts" if len(hosts) > TRIED else ""
+    keys = ((many or edit.host) if edit.host else index for index, edit in enumerate(edits))
+    return [*grouped(zip(keys, edits, strict=True)).values()]
 
 
 def _carriers(
@@ -82,25 +81,25 @@ def _carriers(
 ) -> set[Name]:
     """The changed objects that carry a group of edits."""
     before, after = sides
-    made = _objects_with_edits(site_of(before), group, forward=True)
+    made = _with_edits(objects_by_name, site_of(before), group, forward=True)
     found = {n for n in changes if made.get(n) != before.objects.get(n)} if made else set()
     if made is None:
-        made = _objects_with_edits(site_of(after), group, forward=False)
+        made = _with_edits(objects_by_name, site_of(after), group, forward=False)
         found = {n for n in changes if made is not None and made.get(n) != after.objects.get(n)}
     # Of many lines that were edited together each host's object is traced to its own.
     hosts = {edit.host for edit in group if edit.host}
     return {name for name in found if changes[name].one.key[3] not in hosts}
 
 
-def _objects_with_edits(
-    site: Site, group: list[Edit], *, forward: bool
-) -> Mapping[Name, Manifest] | None:
-    """The objects of a site with a group of edits applied (or undone); None where it is no site."""
+def _with_edits(
+    make: Callable[[Site], T], site: Site, group: Iterable[Edit], *, forward: bool
+) -> T | None:
+    """What is made of a site with a group of edits applied (or undone); None where it is none."""
     try:
         for edit in group:
             site = edit.apply(site, forward)
-        return objects_by_name(site)
-    except (ValueError, TypeError, LookupError, StopIteration):
+        return make(site)
+    except (ValueError, TypeError, LookupError, AttributeError, StopIteration):
         return None
 
 
@@ -113,7 +112,8 @@ def at_edits(problems: Sequence[Problem], before: Input, after: Input) -> tuple[
     together, now = groups(every), _codes(after.site)
     behind: dict[Code, Cause] = {}
     for group in together if len(together) <= TRIED else []:
-        then = Counter() if len(together) == 1 else _codes_without(after.site, group, now)
+        then = _with_edits(_codes, after.site, group, forward=False)
+        then = Counter() if len(together) == 1 else now if then is None else then
         for code in now:
             if then[code] < now[code]:
                 behind.setdefault(code, group[0].cause)
@@ -128,27 +128,10 @@ def _codes(site: Site) -> Counter[Code]:
     return Counter(each.code for each in site_findings(site))
 
 
-def _codes_without(site: Site, group: Sequence[Edit], now: Counter[Code]) -> Counter[Code]:
-    """The findings on a site with some edits undone; those of before where that is no site."""
-    try:
-        for edit in group:
-            site = edit.apply(site, False)
-        return _codes(site)
-    except (ValueError, TypeError, LookupError, AttributeError, StopIteration):
-        return now
-
-
 def _moved(problem: Problem, cause: Cause) -> Problem:
     """A problem at the line of an edit; the line that it was at is one of the others."""
     was = f"{problem.file}:{problem.line}:{problem.column} {problem.path}"
     more = " (a line that is gone)" if cause.gone else ""
-    return replace(
-        problem,
-        file=cause.file,
-        line=cause.line,
-        column=cause.column,
-        path=cause.path,
-        value=cause.after,
-        message=f"{problem.message}{more}",
-        also=tuple(dict.fromkeys((was, *problem.also))),
-    )
+    at = {name: getattr(cause, name) for name in ("file", "line", "column", "path")}
+    message, also = f"{problem.message}{more}", tuple(dict.fromkeys((was, *problem.also)))
+    return replace(problem, **at, value=cause.after, message=message, also=also)

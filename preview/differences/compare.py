@@ -8,7 +8,6 @@ from components.making.manifest import Json, Manifest
 from components.management.objects import NAME as MANAGEMENT
 from preview.differences.connections import is_applied
 from preview.differences.fields import compare_fields
-from preview.differences.fields.pairing import same
 
 _WHOLE: dict[str, tuple[Path, ...]] = {
     **{name.partition(".")[0]: (at,) for name, at in TEMPLATES.items()},
@@ -29,7 +28,6 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     mine: Mapping[Name, Manifest] = before.objects if before else {}
     theirs: Mapping[Name, Manifest] = after.objects if after else {}
     changes: dict[Name, ObjectChange] = {}
-    known = _Known()
     alike = before and after and before.fleet.context == after.fleet.context
     moves = before and after and before.fleet.management != after.fleet.management
     for each in dict.fromkeys((*theirs, *mine)):
@@ -47,7 +45,7 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
             # What Pulumi is told about an object (protect, keep) changes nothing in a cluster.
             if old.target is new.target and old.body == new.body:
                 continue
-            fields = known(old.body, new.body)
+            fields = _changed_fields(old.body, new.body)
             # Without fields two spellings of one meaning differ, which an API server stores alike.
             if fields or old.key != new.key or old.target is not new.target:
                 changes[each] = ObjectChange(each[0], old, new, fields)
@@ -56,44 +54,11 @@ def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
     return SiteChange(name, before, after, changes)
 
 
-class _Known:
-    """Finds changed fields, once for objects that differ alike: hundreds of hosts often do."""
-
-    def __init__(self) -> None:
-        self._found: dict[str, tuple[FieldChange, ...]] = {}
-
-    def __call__(self, before: Json, after: Json) -> tuple[FieldChange, ...]:
-        old, new = _apart(before, after)
-        kind = {"apiVersion": after.get("apiVersion"), "kind": after.get("kind")}
-        key = repr((kind, old, new))
-        if key not in self._found:
-            changes, orders = compare_fields({**kind, **old}, {**kind, **new})
-            whole = (path for path in orders if _order_counts(str(after.get("kind")), path))
-            self._found[key] = (*changes, *(FieldChange(path, *ORDERS) for path in whole))
-        return self._found[key]
-
-
-def _order_counts(kind: str, path: Path) -> bool:
-    """True if somebody compares a list with keys whole, though it means the same in any order:
-    makers of pods their template (pairing.py), the control plane its configuration (filters.go of
-    Cluster API v1.13.6), programs the text of a file."""
-    return any(path[: len(at)] == at for at in _WHOLE.get(kind, ()))
-
-
-def _apart(before: Json, after: Json) -> tuple[Json, Json]:
-    """Two maps without what both have alike."""
-    old: Json = {}
-    new: Json = {}
-    for key in sorted(before.keys() | after.keys()):
-        if key not in after:
-            old[key] = before[key]
-        elif key not in before:
-            new[key] = after[key]
-        else:
-            mine, theirs = before[key], after[key]
-            if mine is theirs or same(mine, theirs):
-                continue
-            if type(mine) is type(theirs) is dict:
-                mine, theirs = _apart(mine, theirs)
-            old[key], new[key] = mine, theirs
-    return old, new
+def _changed_fields(before: Json, after: Json) -> tuple[FieldChange, ...]:
+    """The fields that differ; also a list with keys in another order, where somebody compares it
+    whole: makers of pods their template (pairing.py), the control plane its configuration
+    (filters.go of Cluster API v1.13.6), programs the text of a file."""
+    changes, orders = compare_fields(before, after)
+    parts = _WHOLE.get(str(after.get("kind")), ())
+    whole = (path for path in orders if any(path[: len(at)] == at for at in parts))
+    return (*changes, *(FieldChange(path, *ORDERS) for path in whole))

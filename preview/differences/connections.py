@@ -8,17 +8,13 @@ from collections.abc import Iterator
 
 from components.effects.vocabulary import Action, Effect, Impact, Name, SiteChange
 from components.making.manifest import Manifest, Target
+from schemas.kubernetes.tables import read_table
 
 PATHS = ("management", "cluster.context")
 """Where a site file names its contexts."""
 NAMESPACE: Name = ("machines", "Namespace")
 """The object that stands for all of a site's on its management cluster."""
-_SOURCE = "pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go, DiffConfig"
-_WHY = (
-    "{} is {} in place of {}: Pulumi treats it as another cluster, where it would create every "
-    "object again and delete the old ones; it refuses, because hosts, cluster and network are "
-    "protected; Git does not say whether it is another cluster"
-)
+_MOVED = read_table(__file__)
 
 
 def effects(site: SiteChange) -> Iterator[Effect]:
@@ -34,8 +30,8 @@ def effects(site: SiteChange) -> Iterator[Effect]:
         moved.append(("cluster.context", old.context, new.context, first))
     for path, before, after, name in moved:
         if before != after:
-            why = _WHY.format(path, after, before)
-            yield Effect(Impact.UNKNOWN, name, (), why, _SOURCE, new.names, action=Action.REFUSED)
+            why, source = _MOVED["why"].format(path, after, before), _MOVED["source"]
+            yield Effect(Impact.UNKNOWN, name, (), why, source, new.names, action=Action.REFUSED)
 
 
 def is_applied(context: str | None, manifest: Manifest) -> bool:

@@ -20,16 +20,16 @@ def comment(preview: Preview, limit: int = 60_000) -> str:
     Its first line is ``<!-- foresite-preview -->``, by which the comment is found again. GitHub
     takes 65,536 characters.
     """
-    from preview.report.markdown import render_comment
+    from preview.report.markdown import COMMENT, MARKER, render
 
-    return render_comment(preview, limit)
+    return render(preview, COMMENT, limit, f"{MARKER}\n")
 
 
 def summary(preview: Preview) -> str:
     """The report as GitHub's summary of a job: Markdown below 1 MiB, GitHub's limit."""
-    from preview.report.markdown import render_summary
+    from preview.report.markdown import SUMMARY, SUMMARY_LIMIT, render
 
-    return render_summary(preview)
+    return render(preview, SUMMARY, SUMMARY_LIMIT)
 
 
 def html(preview: Preview) -> str:

@@ -1,11 +1,15 @@
 """The parts of a report, whatever its format: lines, tables, texts and sections of them."""
 
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
 
 from components.effects.vocabulary import Impact
 from preview.forge import NO_FORGE, Forge
 from preview.report.phrase import Phrase, join_phrases
 from preview.report.scenes import Scene
+from preview.report.words import count, first_few
+
+T = TypeVar("T")
 
 
 class Code(NamedTuple):
@@ -20,6 +24,15 @@ class Line(NamedTuple):
     phrase: Phrase
     below: tuple["Line | Code", ...] = ()
     tone: Impact | None = None
+
+
+def first_lines(
+    items: Sequence[T], limit: int, noun: str, line: Callable[[T], Line]
+) -> tuple[Line, ...]:
+    """The lines of the first items, and one that counts the others."""
+    some, more = first_few(items, limit)
+    rest = (Line((f"and {count(more, f'more {noun}')}",)),) if more else ()
+    return (*map(line, some), *rest)
 
 
 class Head(NamedTuple):

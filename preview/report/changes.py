@@ -10,6 +10,7 @@ from preview.report.blocks import Code, Line, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.words import count, few, first_few, ranges
 from preview.result import ObjectVerdict, SitePreview, State
+from schemas.kubernetes.grouping import grouped
 
 _ORDER = tuple(map(Action, ("refused", "deleted", "replaced", "left", "changed", "added")))
 """Actions on objects, worst first."""
@@ -28,9 +29,8 @@ def objects(site: SitePreview) -> Section:
     """Objects by component and by what becomes of them; what is refused or lost by name."""
     if site.state is State.ADDED:
         return Section("objects", ("Objects by component",), tuple(_added_lines(site)))
-    actions: dict[str, Counter[Action]] = {}
-    for each in site.objects:
-        actions.setdefault(each.change.component, Counter())[each.action] += 1
+    pairs = grouped((each.change.component, each.action) for each in site.objects)
+    actions = {name: Counter(each) for name, each in pairs.items()}
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
     columns = heads("component", *(f"{action.value}:" for action in used))
     rows = tuple(
@@ -43,20 +43,18 @@ def objects(site: SitePreview) -> Section:
 
 def _added_lines(site: SitePreview) -> Iterable[Line]:
     """What a new site gets, a line a component."""
-    found: dict[str, Counter[str]] = {}
-    for each in site.objects:
-        found.setdefault(each.change.component, Counter())[each.change.kind] += 1
+    found = grouped((each.change.component, each.change.kind) for each in site.objects)
     for component, kinds in found.items():
-        some, more = first_few(kinds.most_common())
+        some, more = first_few(Counter(kinds).most_common())
         named = join_phrases([(f"{number:,} ", value(kind)) for kind, number in some])
         rest = f" and {count(more, 'more kind')}" if more else ""
-        total = count(sum(kinds.values()), "object")
+        total = count(len(kinds), "object")
         yield Line((Strong("added"), " ", value(component), f", {total}: ", *named, rest))
 
 
 def _warnings(site: SitePreview) -> Iterable[Line]:
     if site.deletions:
-        things = join_phrases([(prose(each.what), f" ({each.count:,})") for each in site.deletions])
+        things = join_phrases((*prose(e.what), f" ({e.count:,})") for e in site.deletions)
         said = ", so to be acknowledged in the pull request: "
         yield Line((Strong("Deleted for good"), said, *things))
     names = [each.change.one.title for each in site.objects if each.action is Action.REFUSED]
@@ -68,17 +66,17 @@ def _warnings(site: SitePreview) -> Iterable[Line]:
 # --- what differs ---------------------------------------------------------------------------------
 def differences(site: SitePreview, room: Room) -> Section:
     """Per object and field what was and what will be, worst first; alike objects as one."""
-    groups: dict[object, list[ObjectVerdict]] = {}
-    for each in site.objects:
+
+    def likeness(each: ObjectVerdict) -> object:
         paths = tuple(field.path for field in each.change.fields)
-        key = (each.change.component, each.change.kind, each.action, paths)
-        groups.setdefault(key, []).append(each)
+        return each.change.component, each.change.kind, each.action, paths
 
     def badness(group: Sequence[ObjectVerdict]) -> tuple[int, int]:
         reasons = {index for each in group for index in each.reasons}
         worst = max((site.reasons[index].effect.impact.rank for index in reasons), default=0)
         return (-worst, _ORDER.index(group[0].action))
 
+    groups = grouped((likeness(each), each) for each in site.objects)
     found = sorted(groups.values(), key=badness)
     lines = tuple(_group(group, room) for group in found[: room.groups])
     rest = sum(map(len, found[room.groups :]))
@@ -103,17 +101,16 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
 
 def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
     """The fields that differ; those of many items of a list that change alike as one."""
-    alike: dict[object, list[FieldChange]] = {}
-    for field in found.fields:
-        items = tuple(isinstance(step, Item) or step for step in field.path)
-        alike.setdefault((items, repr(field.before), repr(field.after)), []).append(field)
-    some, more = first_few(tuple(alike.values()), room.fields)
+    items = (tuple(isinstance(step, Item) or step for step in e.path) for e in found.fields)
+    keys = ((at, repr(e.before), repr(e.after)) for at, e in zip(items, found.fields, strict=True))
+    alike = [*grouped(zip(keys, found.fields, strict=True)).values()]
+    some, more = first_few(alike, room.fields)
     for fields in some:
         line = _field(fields[0], room)
         same: Phrase = (f", and so in {len(fields) - 1:,} more",) if len(fields) > 1 else ()
         yield line._replace(phrase=(*line.phrase, *same))
     if more:
-        rest = sum(map(len, tuple(alike.values())[-more:]))
+        rest = sum(map(len, alike[-more:]))
         yield Line((f"and {count(rest, 'more field')}",))
 
 

@@ -72,14 +72,10 @@ class Drawing(NamedTuple):
 
 def drawings(found: Scene) -> list[Drawing]:
     """The pictures of a scene."""
-    made = []
-    if found.racks:
-        made.append(_draw_racks(found.site, found.racks))
-    if found.timeline:
-        made.append(_draw_time(found.site, found.timeline))
-    if found.capacity:
-        made.append(_draw_capacity(found.site, found.capacity, found.timeline))
-    return made
+    racks = [_draw_racks(found.site, found.racks)] if found.racks else []
+    time = [_draw_time(found.site, found.timeline)] if found.timeline else []
+    left = [_draw_capacity(found.site, found.capacity, found.timeline)] if found.capacity else []
+    return [*racks, *time, *left]
 
 
 def _box(x: float, y: float, width: float, height: float) -> str:

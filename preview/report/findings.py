@@ -3,10 +3,12 @@
 A finding has several ``forms``, down to a very short one: the headline takes one of them.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from components.effects.vocabulary import Impact
+from preview.gates import losses
 from preview.report import object_cache
 from preview.report.hours import duration, installed_after, shared_hours, spans, takes
 from preview.report.phrase import Phrase, prose
@@ -27,6 +29,7 @@ from preview.report.words import (
     waiting_ways,
 )
 from preview.result import Preview, SitePreview, State
+from schemas.kubernetes.grouping import grouped
 from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
@@ -202,16 +205,15 @@ def _rollouts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 def _evicted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """Hosts that are drained all at once, and that something worse happens to in its turn."""
-    names: dict[str, int] = {}
+    names = Counter[str]()
     for site in sites:
         worse = {host.host for host in site.hosts if host.impact.rank > Impact.DRAIN.rank}
         for each in (reason.effect for reason in site.reasons):
             number = len(worse.intersection(each.hosts))
             if each.impact is Impact.DRAIN and each.at_once is None and number:
-                most = number if each.at_most is None else min(number, each.at_most)
-                names[site.name] = names.get(site.name, 0) + most
+                names[site.name] += number if each.at_most is None else min(number, each.at_most)
     if names:
-        said = (f"evicts pods on {count(sum(names.values()), 'host')} at once",)
+        said = (f"evicts pods on {count(names.total(), 'host')} at once",)
         rank = Impact.REIMAGE.rank - 0.015
         yield _finding(rank, said, list(names))._replace(tone=Impact.DRAIN, hosts=True)
 
@@ -230,19 +232,16 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 # --- consequences beside hosts --------------------------------------------------------------------
 def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """Machines that a change is refused for now, and what to write for none: one for each way."""
-    ways: dict[str, dict[str, int]] = {}
-    for site in sites:
-        for way, number in waiting_ways(site):
-            names = ways.setdefault(way, {})
-            names[site.name] = names.get(site.name, 0) + number
-    for way, names in ways.items():
-        number = sum(names.values())
+    waits = ((site.name, each) for site in sites for each in waiting_ways(site))
+    ways = grouped((way, (name, number)) for name, (way, number) in waits)
+    for way, those in ways.items():
+        number = sum(number for _, number in those)
         said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
         forms: tuple[Phrase, ...] = ((said,),)
-        where = list_names(list(names), "site")
+        where = list_names([*dict.fromkeys(name for name, _ in those)], "site")
         if way:
-            forms = ((said, ": ", prose(way.partition(",")[0])), *forms)
-            where = (*where, "; ", prose(way))
+            forms = ((said, ": ", *prose(way.partition(",")[0])), *forms)
+            where = (*where, "; ", *prose(way))
         figure, what = (count(number, "machine"),), ("refused now, and waits",)
         yield Finding(WAITING, forms, what, figure, where, Impact.UNKNOWN, True)
 
@@ -259,10 +258,7 @@ def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    names: dict[tuple[str, bool], list[str]] = {}
-    for site in sites:
-        for each in site.services:
-            names.setdefault((each.clause, each.applied), []).append(site.name)
+    names = grouped(((e.clause, e.applied), site.name) for site in sites for e in site.services)
     for (clause, applied), those in names.items():
         # Digits and words of ours alone; names are in the section.
         said: Phrase = (("" if applied else "once the cluster is named: ") + clause,)
@@ -270,26 +266,24 @@ def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 def _cache(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    for each in object_cache.clauses(sites):
-        rank = SERVICE - 0.1 if each.loses else MOVED
-        where = list_names(each.sites, "site")
-        named = ((*each.words, " in ", *where),) if len(sites) > 1 else ()
-        # Names of buckets may be too long for a headline.
-        less = tuple(piece for piece in each.words if piece != object_cache.DISKS)
-        vague = (("users of the cache are affected",),) if each.applied else ()
-        rank = rank if each.applied else MOVED - 1
-        yield Finding(rank, (*named, each.words, less), each.words, (), where, vague=vague)
+    for applied in (True, False):
+        those = [site for site in sites if object_cache.in_clusters(site) is applied]
+        start: Phrase = () if applied else (object_cache.ONCE,)
+        for said, names, loses in object_cache.clauses(those):
+            words, where = (*start, *said), list_names([*dict.fromkeys(names)], "site")
+            named = ((*words, " in ", *where),) if len(sites) > 1 else ()
+            # Names of buckets may be too long for a headline.
+            less = tuple(piece for piece in words if piece != object_cache.DISKS)
+            vague = (("users of the cache are affected",),) if applied else ()
+            rank = (SERVICE - 0.1 if loses else MOVED) if applied else MOVED - 1
+            yield Finding(rank, (*named, words, less), words, (), where, vague=vague)
 
 
 def _deleted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    lost: dict[str, int] = {}
-    for site in sites:
-        for each in site.deletions:
-            lost[each.what] = lost.get(each.what, 0) + each.count
-    if lost:
+    if lost := losses(sites):
         removed = any(site.impact is Impact.REMOVE for site in sites)
         where = _sites(site for site in sites if site.deletions)
         said = prose(", ".join(lost_text(*each) for each in lost.items()))
-        whole = ("the pull request must acknowledge the loss of ", said)
+        whole = ("the pull request must acknowledge the loss of ", *said)
         forms = () if removed else (whole, ("losses must be acknowledged",))
-        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), (said,), where)
+        yield Finding(REFUSED - 0.1, forms, ("to be acknowledged",), said, where)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from preview.report.blocks import Alert, Block, Code, Line, Part, Report, Room, Row, Section, Table
 from preview.report.overview import report
-from preview.report.phrase import Phrase, Piece, Prose, Strong, Value
+from preview.report.phrase import Phrase, Piece, Strong, Value, plain
 from preview.report.sketches import sketch
 from preview.result import Preview
 
@@ -39,28 +39,20 @@ class Piecewise(NamedTuple):
     closing: str = ""
 
 
-# --- the two reports ------------------------------------------------------------------------------
-def render_comment(preview: Preview, limit: int) -> str:
-    """The comment, its marker in the first line; ValueError for a limit below 8,000 bytes."""
-    return _within(MARKER + "\n", report(preview, COMMENT), limit)
-
-
-def render_summary(preview: Preview) -> str:
-    """The summary, with more room for everything."""
-    return _within("", report(preview, SUMMARY), SUMMARY_LIMIT)
-
-
-def _within(first: str, found: Report, limit: int) -> str:
-    """The report, what was checked always at its end."""
+# --- what fits -----------------------------------------------------------------------------------
+def render(preview: Preview, room: Room, limit: int, first: str = "") -> str:
+    """The report below a ``first`` line, what was checked always at its end; ValueError for a limit
+    below 8,000 bytes."""
     if limit < SMALLEST:
         raise ValueError(f"a limit of {limit} bytes leaves no room for a headline")
+    found = report(preview, room)
     whole, last = _pieces(found), f"\n{_inline(found.checked.phrase)}\n"
     notice = (
         "\n---\n**Left out here, as it does not fit: {:,} lines.** "
         "The full report is in the artifact of this run.\n"
     )
-    room = limit - _size(first) - _size(last) - _size(notice.format(_lines(whole)))
-    text, left = _fit(whole, room)
+    left_over = limit - _size(first) - _size(last) - _size(notice.format(_lines(whole)))
+    text, left = _fit(whole, left_over)
     return first + text + (notice.format(left) if left else "") + last
 
 
@@ -98,15 +90,10 @@ def _pieces(found: Report) -> Piecewise:
     facts = "".join(f"{_inline(line.phrase)}  \n" for line in found.facts)
     top = f"## {_inline(found.sentence)}\n\n{facts}\n"
     several = len(found.parts) > 1
-    pieces: list[str | Piecewise] = [top]
-    pieces += [_table(found.figures)] if found.figures else []
-    pieces += map(_alert, found.alerts)
-    if found.table:
-        pieces.append(_table(found.table))
-    pieces += [_part(part, alone=not several) for part in found.parts]
-    for part in found.parts:
-        pieces += [_fold(part, section, named=several) for section in part.folded]
-    return Piecewise("", tuple(pieces))
+    figures, sites = ([_table(each)] if each else [] for each in (found.figures, found.table))
+    parts = (_part(part, alone=not several) for part in found.parts)
+    folds = (_fold(part, each, named=several) for part in found.parts for each in part.folded)
+    return Piecewise("", (top, *figures, *map(_alert, found.alerts), *sites, *parts, *folds))
 
 
 def _alert(alert: Alert) -> Piecewise:
@@ -120,12 +107,12 @@ def _part(part: Part, alone: bool) -> Piecewise:
     title = f"### {_bold(part.title if alone else (*part.title, ': ', *part.says))}\n\n"
     intro = "".join(f"{_inline(line.phrase)}\n\n" for line in part.intro)
     drawn = sketch(part.scene) if part.scene else []
-    pictures = (_fence_lines(drawn, "text", ""), "\n") if drawn else ()
+    pictures = [_fence_lines(drawn, "text", "") + "\n"] if drawn else []
     sections = (
         Piecewise(f"**{_bold(section.title)}**\n\n", tuple(_blocks(section.blocks)), "\n")
         for section in part.sections
     )
-    return Piecewise(title + intro, ("".join(pictures), *sections) if pictures else tuple(sections))
+    return Piecewise(title + intro, (*pictures, *sections))
 
 
 def _fold(part: Part, section: Section, named: bool) -> Piecewise:
@@ -160,15 +147,12 @@ def _row(row: Row) -> str:
 
 
 def _bullet(line: Line, indent: str = "") -> str:
-    lines = [f"{indent}- {_inline(line.phrase)}\n"]
-    for below in line.below:
-        inner = indent + "  "
-        lines.append(
-            _fence_lines(below.lines, "diff", inner)
-            if isinstance(below, Code)
-            else _bullet(below, inner)
-        )
-    return "".join(lines)
+    inner = indent + "  "
+    below = (
+        _fence_lines(each.lines, "diff", inner) if isinstance(each, Code) else _bullet(each, inner)
+        for each in line.below
+    )
+    return f"{indent}- {_inline(line.phrase)}\n{''.join(below)}"
 
 
 def _fence_lines(texts: Iterable[str], language: str, indent: str) -> str:
@@ -190,15 +174,12 @@ def _bold(phrase: Phrase) -> str:
 
 def _summary(phrase: Phrase) -> str:
     """A phrase inside of HTML, where Markdown means nothing."""
-    return "".join(map(_in_html, phrase))
-
-
-def _in_html(piece: Piece) -> str:
-    if isinstance(piece, Value):
-        return f"<code>{html.escape(_unmarked(piece.text))}</code>"
-    if isinstance(piece, Prose):
-        return "".join(map(_in_html, _parts(piece)))
-    return html.escape(piece if isinstance(piece, str) else piece.text)
+    return "".join(
+        f"<code>{html.escape(_unmarked(each.text))}</code>"
+        if isinstance(each, Value)
+        else html.escape(plain((each,)))
+        for each in phrase
+    )
 
 
 def _piece(piece: Piece) -> str:
@@ -206,13 +187,7 @@ def _piece(piece: Piece) -> str:
         return f"[{_span(piece.text)}]({piece.link})" if piece.link else _span(piece.text)
     if isinstance(piece, Strong):
         return f"**{piece.text}**"
-    if isinstance(piece, Prose):
-        return "".join(map(_piece, _parts(piece)))
     return piece
-
-
-def _parts(piece: Prose) -> Iterable[Value | str]:
-    return (Value(text) if quoted else text for text, quoted in piece.runs)
 
 
 def _span(text: str) -> str:

@@ -1,13 +1,13 @@
 """The cache in a report: which part of its keys moves, and which objects are lost with disks."""
 
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
 
 from components.object_cache.effects.moved import CacheMove, percent
 from preview.report.blocks import Line, Section
 from preview.report.phrase import Phrase, Strong, prose
 from preview.report.words import count
 from preview.result import SitePreview
+from schemas.kubernetes.grouping import grouped
 from schemas.model.vocabulary import CacheDiscovery
 
 _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
@@ -24,39 +24,20 @@ def section(site: SitePreview) -> Section:
     """The fate of the objects of a site's cache, and the effect on its users."""
     lines = [*_lines(site.cache)] if site.cache else []
     lines += [Line(_phrase(each.line)) for each in site.consequences]
-    if lines and not _in_clusters(site):
+    if lines and not in_clusters(site):
         lines.append(Line((NOT_YET,)))
     return Section("cache", ("Cache",), tuple(lines))
 
 
-def _in_clusters(site: SitePreview) -> bool:
+def in_clusters(site: SitePreview) -> bool:
     """True if the site's own cluster is named on both sides, so that its cache is there."""
     moves = site.cache is None or site.cache.applied
     return moves and all(each.applied for each in site.consequences)
 
 
-class Clause(NamedTuple):
-    """What becomes of the caches of some ``sites``, for a headline.
-
-    ``applied`` is false where it will hold once the cache is deployed.
-    """
-
-    words: Phrase
-    sites: tuple[str, ...]
-    applied: bool
-    loses: bool = False
-
-
-def clauses(sites: Sequence[SitePreview]) -> Iterable[Clause]:
-    """The clauses of a headline, on caches that are deployed first."""
-    for applied in (True, False):
-        those = [site for site in sites if _in_clusters(site) is applied]
-        for words, names, loses in _clauses(those):
-            start: Phrase = () if applied else (ONCE,)
-            yield Clause((*start, *words), tuple(dict.fromkeys(names)), applied, loses)
-
-
-def _clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
+def clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
+    """What becomes of the caches of some sites, for a headline: the words, the names of the sites,
+    and true where objects are lost or users feel it."""
     found = [(each.name, each.cache) for each in sites if each.cache]
     moved = {name: each.moved for name, each in found if each.moved}
     idle = {name: each.idle for name, each in found if each.idle and not each.moved}
@@ -80,10 +61,7 @@ def _clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[st
 
 def _felt(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
     """The effects on users: the first two, and the number of the others."""
-    names: dict[str, list[str]] = {}
-    for site in sites:
-        for each in site.consequences:
-            names.setdefault(each.clause, []).append(site.name)
+    names = grouped((each.clause, site.name) for site in sites for each in site.consequences)
     said = list(names.items())
     for clause, those in said[:IN_HEADLINE]:
         yield _phrase(clause), those, True
@@ -95,7 +73,7 @@ def _felt(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str],
 def _phrase(text: str) -> Phrase:
     """A sentence about names that others chose, after a first word of ours."""
     first, _, rest = text.partition(" ")
-    return (f"{first} ", prose(rest))
+    return (f"{first} ", *prose(rest))
 
 
 def _wrong_address_text(hosts: int) -> str:

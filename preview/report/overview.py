@@ -1,6 +1,6 @@
 """The whole report as blocks: the headline, what stands in the way, and a part for each entry."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from components.effects.vocabulary import Impact
 from preview.report import object_cache
@@ -22,6 +22,7 @@ from preview.report.words import (
     sum_doings,
 )
 from preview.result import Entry, Preview, SitePreview, State
+from schemas.kubernetes.grouping import grouped
 
 
 def report(preview: Preview, room: Room) -> Report:
@@ -69,7 +70,7 @@ def _facts(preview: Preview) -> Iterable[Line]:
 def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
     """The alerts that need a person before anything else."""
     for gate in preview.gates:
-        lines = (Line((prose(gate.message),)), Line(("to pass the gate: ", prose(gate.fix))))
+        lines = (Line(prose(gate.message)), Line(("to pass the gate: ", *prose(gate.fix))))
         yield Alert(("Blocked by the gate ", value(gate.name)), lines)
     if preview.clashes:
         title = f"{count(len(preview.clashes), 'problem')} between sites"
@@ -94,18 +95,16 @@ def _table(preview: Preview, room: Room) -> Table:
 
 def _alike(groups: Iterable[tuple[SitePreview, ...]]) -> list[tuple[SitePreview, ...]]:
     """The sites by which things happen to hosts there, however many; there are few such kinds."""
-    found: dict[object, list[SitePreview]] = {}
-    for group in groups:
-        for site in group:
-            kinds = tuple((each.impact, each.at_most) for each in sum_doings([site]))
-            found.setdefault((site.state is State.INVALID, kinds), []).append(site)
+
+    def kinds(site: SitePreview) -> object:
+        return site.state is State.INVALID, tuple((e.impact, e.at_most) for e in sum_doings([site]))
+
+    found = grouped((kinds(site), site) for group in groups for site in group)
     return [tuple(sites) for sites in found.values()]
 
 
-def _columns(sites: Iterable[SitePreview]) -> tuple[Phrase, Phrase]:
-    sites = list(sites)
-    out = out_at_worst(ledger for site in sites for ledger in site.capacity)
-    return happening(sites), out
+def _columns(sites: Sequence[SitePreview]) -> tuple[Phrase, Phrase]:
+    return happening(sites), out_at_worst(ledger for site in sites for ledger in site.capacity)
 
 
 _HEADS = heads("site", "what happens", "out at worst")

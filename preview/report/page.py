@@ -16,7 +16,7 @@ from markupsafe import Markup
 from preview.report.blocks import Code, Line, Names, Room, Table
 from preview.report.drawings import drawings
 from preview.report.overview import report
-from preview.report.phrase import Prose, Strong, Value, plain
+from preview.report.phrase import Strong, Value, plain
 from preview.result import Preview
 
 ROOM = Room(groups=1_000, fields=200, lines=60, ranges=50, rows=2_000, pictures=6)
@@ -55,4 +55,4 @@ def _template() -> Template:
     return found.get_template("report.html.j2")
 
 
-_KINDS = {kind.__name__.lower(): kind for kind in (Value, Prose, Strong, Line, Table, Names, Code)}
+_KINDS = {kind.__name__.lower(): kind for kind in (Value, Strong, Line, Table, Names, Code)}

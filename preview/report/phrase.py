@@ -9,6 +9,8 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate
+from os.path import commonprefix
 from typing import Any, NamedTuple
 
 from components.effects.vocabulary import ABSENT
@@ -38,19 +40,13 @@ class Value(NamedTuple):
     link: str = ""
 
 
-class Prose(NamedTuple):
-    """A sentence that may quote values: its runs, and which of them are quoted."""
-
-    runs: tuple[tuple[str, bool], ...]
-
-
 class Strong(NamedTuple):
     """Words of ours that stand out."""
 
     text: str
 
 
-Piece = str | Value | Prose | Strong
+Piece = str | Value | Strong
 Phrase = tuple[Piece, ...]
 """Plain strings are words of ours, free of every format's special characters."""
 
@@ -67,14 +63,9 @@ def visible(text: str, limit: int = NAME) -> str:
     pieces = [_show_character(character) for character in text[: limit + 1]]
     if sum(map(len, pieces)) <= limit:
         return "".join(pieces)
-    size = 1  # of the dots
-    kept = []
-    for piece in pieces:
-        size += len(piece)
-        if size > limit:
-            break
-        kept.append(piece)
-    return "".join(kept) + "…"
+    sizes = accumulate(map(len, pieces), initial=1)  # of the dots
+    next(sizes)
+    return "".join(piece for piece, size in zip(pieces, sizes, strict=True) if size <= limit) + "…"
 
 
 def _show_character(character: str) -> str:
@@ -120,21 +111,9 @@ def change(before: Any, after: Any, limit: int = NAME) -> Phrase:
 def contrast(old: str, new: str, limit: int = NAME) -> Phrase:
     """``old → new`` for two texts."""
     if max(len(old), len(new)) > limit:
-        start = max(0, _common_start(old, new) - limit // 4)
+        start = max(0, len(commonprefix((old, new))) - limit // 4)  # noqa: RUF071  no paths
         old, new = (("…" + text[start:] if start else text) for text in (old, new))
     return (value(old, limit, "before"), " → ", value(new, limit, "after"))
-
-
-def _common_start(one: str, other: str) -> int:
-    """The number of characters that both start with, found without looking at each."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 # --- sentences ------------------------------------------------------------------------------------
@@ -150,7 +129,7 @@ _NUMBERED = re.compile(r"[0-9]+[.)].*")
 _QUOTED = re.compile(r"(\(?)(.*?)([.,;:)]*)")
 
 
-def prose(text: str, limit: int = SENTENCE) -> Prose:
+def prose(text: str, limit: int = SENTENCE) -> Phrase:
     """A sentence of someone else: what is not plainly a word is quoted, as a value is."""
     runs: list[tuple[str, bool]] = []
     for match in _WORD.finditer(visible(text, limit)):
@@ -163,18 +142,18 @@ def prose(text: str, limit: int = SENTENCE) -> Prose:
             runs[-1] = (f"{runs[-1][0]} {word}", quoted)
         else:
             runs.append((word, quoted))
-    return Prose(tuple(_space_runs(runs or [("nothing is said", False)])))
+    return tuple(_space_runs(runs or [("nothing is said", False)]))
 
 
-def _space_runs(runs: list[tuple[str, bool]]) -> Iterable[tuple[str, bool]]:
+def _space_runs(runs: list[tuple[str, bool]]) -> Iterable[Piece]:
     """The runs with the spaces between them, and with punctuation outside of what is quoted."""
     for index, (text, quoted) in enumerate(runs):
         space = " " if index else ""
         match = _QUOTED.fullmatch(text) if quoted else None
         if match and match[2]:
-            yield from ((space + match[1], False), (match[2], True), (match[3], False))
+            yield from (space + match[1], Value(match[2]), match[3])
         else:
-            yield from ((space, False), (text, quoted))
+            yield from (space, Value(text) if quoted else text)
 
 
 def join_phrases(phrases: Iterable[Phrase], between: str = ", ") -> Phrase:
@@ -187,6 +166,4 @@ def join_phrases(phrases: Iterable[Phrase], between: str = ", ") -> Phrase:
 
 def plain(phrase: Phrase) -> str:
     """The phrase without any marks: what a person would read out."""
-    runs = (each.runs if isinstance(each, Prose) else ((each, False),) for each in phrase)
-    texts = (text for run in runs for text, _ in run)
-    return "".join(each if isinstance(each, str) else each.text for each in texts)
+    return "".join(each if isinstance(each, str) else each.text for each in phrase)

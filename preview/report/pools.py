@@ -8,6 +8,7 @@ from preview.report.hours import duration, installed_after
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
 from preview.report.words import count, few
 from preview.result import SitePreview
+from schemas.kubernetes.grouping import grouped
 
 _LEFT_HEADS = heads("accelerator", "out at worst", "left")
 _POOL_HEADS = heads(
@@ -19,7 +20,7 @@ _POOL_HEADS = heads(
 def pools(site: SitePreview) -> Section:
     """The replacement of each pool's machines; rollouts that never end come first."""
     stuck = [
-        Line((Strong("Stuck"), ", ", *_pool(plan), ": ", prose(plan.stuck)), tone=Impact.UNKNOWN)
+        Line((Strong("Stuck"), ", ", *_pool(plan), ": ", *prose(plan.stuck)), tone=Impact.UNKNOWN)
         for plan in site.plans
         if plan.stuck
     ]
@@ -30,9 +31,7 @@ def pools(site: SitePreview) -> Section:
 
 def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
     """The rows of a pool's zones as one, where they are equal."""
-    alike: dict[object, list[Row]] = {}
-    for row in rows:
-        alike.setdefault((row.cells[0][:1], row.cells[1:], row.tone), []).append(row)
+    alike = grouped(((row.cells[0][:1], row.cells[1:], row.tone), row) for row in rows)
     for first, *others in alike.values():
         if not others:
             yield first
@@ -45,13 +44,10 @@ def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
 
 def _notes(plans: Iterable[PoolPlan]) -> Iterable[Line]:
     """Each note once, with the pools that it is about."""
-    about: dict[str, list[str]] = {}
-    for plan in plans:
-        for note in plan.notes:
-            about.setdefault(note, []).append(plan.pool)
+    about = grouped((note, plan.pool) for plan in plans for note in plan.notes)
     for note, names in about.items():
         pools = tuple(dict.fromkeys(names))
-        yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", prose(note)))
+        yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", *prose(note)))
 
 
 def _pool(plan: PoolPlan) -> Phrase:
@@ -70,30 +66,20 @@ def _pool_row(plan: PoolPlan) -> Row:
         (f"{plan.waves:,}",),
         time,
         (drains,) if drains and not plan.stuck else (),
-        _model(plan.out),
-        (_out(plan.out),),
-        (_remaining(plan.out),),
+        *_out_and_left(plan.out),
     )
     return Row(cells, Impact.UNKNOWN if plan.stuck else None)
 
 
-def _model(ledger: Ledger) -> Phrase:
-    return (value(ledger.model),) if ledger.model else ("none",)
-
-
-def _out(ledger: Ledger) -> str:
-    """``32 of 832 (4 of 104 hosts)``: accelerators, where there are any, and hosts."""
-    hosts_out = f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}"
+def _out_and_left(ledger: Ledger) -> tuple[Phrase, Phrase, Phrase]:
+    """The model, ``32 of 832 (4 of 104 hosts)`` and what is left; without a model only hosts."""
+    out = f"{ledger.hosts_out:,} of {count(ledger.hosts, 'host')}"
+    left = count(ledger.hosts - ledger.hosts_out, "host")
     if not ledger.model:
-        return hosts_out
-    return f"{ledger.accelerators_out:,} of {ledger.accelerators:,} ({hosts_out})"
-
-
-def _remaining(ledger: Ledger) -> str:
-    hosts_left = count(ledger.hosts - ledger.hosts_out, "host")
-    if not ledger.model:
-        return hosts_left
-    return f"{ledger.accelerators - ledger.accelerators_out:,} ({hosts_left})"
+        return ("none",), (out,), (left,)
+    number, gone = ledger.accelerators, ledger.accelerators_out
+    model = (value(ledger.model),)
+    return model, (f"{gone:,} of {number:,} ({out})",), (f"{number - gone:,} ({left})",)
 
 
 def capacity(site: SitePreview) -> Section:
@@ -105,7 +91,7 @@ def capacity(site: SitePreview) -> Section:
     out = [each for each in site.capacity if each.hosts_out]
     if out == [plan.out for plan in site.plans]:
         out = []
-    rows = tuple(Row((_model(each), (_out(each),), (_remaining(each),))) for each in out)
+    rows = tuple(Row(_out_and_left(each)) for each in out)
     title = ("Capacity when all pools are at their worst at once",)
     return Section("capacity", title, (Table(_LEFT_HEADS, rows),) if rows else ())
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeVar
 from components.effects.vocabulary import Action, Impact
 from preview.differences.fields import show_path
 from preview.result import Cause, Reason, SitePreview
+from schemas.kubernetes.grouping import grouped
 
 T = TypeVar("T")
 _NAME = re.compile(r"[0-9/]")
@@ -48,18 +49,17 @@ class Because(NamedTuple):
 
 def group_reasons(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
-    alike: dict[object, list[Reason]] = {}
-    for reason in _telling(site.reasons):
-        # Sentences of one shape differ in names only.
-        words = _sentence(reason).split()
-        shape = tuple(GAP if _NAME.search(word) else word for word in words)
-        key = (_what(reason), reason.object.partition(" ")[0], shape)
-        alike.setdefault(key, []).append(reason)
-    same: dict[object, list[list[Reason]]] = {}
-    for reasons in alike.values():
-        same.setdefault((_what(reasons[0]), _causes(reasons)), []).append(reasons)
+    alike = grouped((_likeness(reason), reason) for reason in _telling(site.reasons))
+    same = grouped(((_what(each[0]), _causes(each)), each) for each in alike.values())
     found = map(_because, same.values())
     return sorted(found, key=lambda each: (-each.impact.rank, not each.refused))
+
+
+def _likeness(reason: Reason) -> object:
+    """What reasons have in common whose sentences differ in names only."""
+    words = _sentence(reason).split()
+    shape = tuple(GAP if _NAME.search(word) else word for word in words)
+    return _what(reason), reason.object.partition(" ")[0], shape
 
 
 def _telling(reasons: Sequence[Reason]) -> Iterable[Reason]:
@@ -67,8 +67,7 @@ def _telling(reasons: Sequence[Reason]) -> Iterable[Reason]:
     replaced = {r.effect.name for r in reasons if r.effect.action is Action.REPLACED}
     for each in reasons:
         effect = each.effect
-        part = effect.name in replaced and effect.action is None and effect.impact is Impact.NONE
-        if not part:
+        if effect.action or effect.impact is not Impact.NONE or effect.name not in replaced:
             yield each
 
 
@@ -92,36 +91,28 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
         effect.at_most,
         _each_once(host for reason in reasons for host in reason.effect.hosts),
         _causes(reasons),
-        _merge_equal(map(_why, groups)),
+        tuple(_whys(groups)),
         _each_once(reason.effect.source for reason in reasons if reason.effect.source),
         _each_once(reason.effect.way for reason in reasons if reason.effect.way),
     )
 
 
-def _why(reasons: Sequence[Reason]) -> Why:
-    fields = _each_once(reason.effect.path for reason in reasons)
-    return Why(
-        _merge_sentences(_each_once(map(_sentence, reasons))),
-        _each_once(reason.object for reason in reasons),
-        tuple(show_path(path) for path in fields if path),
-    )
-
-
-def _merge_equal(whys: Iterable[Why]) -> tuple[Why, ...]:
+def _whys(groups: Iterable[Sequence[Reason]]) -> Iterable[Why]:
     """Each sentence once, with all objects and fields that it is said of."""
-    found: dict[str, Why] = {}
-    for each in whys:
-        old = found.get(each.sentence, Why(each.sentence, (), ()))
-        objects = _each_once((*old.objects, *each.objects))
-        found[each.sentence] = Why(each.sentence, objects, _each_once((*old.fields, *each.fields)))
-    return tuple(found.values())
+    sentences = ((_merge_sentences(group), group) for group in groups)
+    said = grouped((sentence, reason) for sentence, group in sentences for reason in group)
+    for sentence, reasons in said.items():
+        paths = (reason.effect.path for reason in reasons)
+        fields = _each_once(show_path(path) for path in paths if path)
+        yield Why(sentence, _each_once(reason.object for reason in reasons), fields)
 
 
-def _merge_sentences(sentences: Sequence[str]) -> str:
+def _merge_sentences(reasons: Iterable[Reason]) -> str:
     """One sentence of several of one shape: the differing words are left open."""
-    if len(sentences) == 1:
-        return sentences[0]
-    columns = zip(*(sentence.split() for sentence in sentences), strict=True)
+    first, *others = _each_once(map(_sentence, reasons))
+    if not others:
+        return first
+    columns = zip(*(sentence.split() for sentence in (first, *others)), strict=True)
     return " ".join(words[0] if len(set(words)) == 1 else GAP for words in columns)
 
 

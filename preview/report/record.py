@@ -5,13 +5,15 @@ out. ``entries`` name the sites to which the same happens; ``sites`` have everyt
 """
 
 import json
+from dataclasses import asdict
 from typing import Any
 
-from components.effects.vocabulary import ABSENT, FieldChange
+from components.effects.vocabulary import ABSENT
 from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.report.words import CHECKED, NOT_KNOWN, members
 from preview.result import ObjectVerdict, Preview, Reason, SitePreview
+from schemas.model.problem import Problem
 
 VERSION = 1
 """Grows when a field goes or changes its meaning; new fields may come at any time."""
@@ -25,96 +27,74 @@ def render(preview: Preview) -> str:
     return json.dumps(_preview(preview), separators=(",", ":"), default=str) + "\n"
 
 
+# What the document has of a preview, of a site and of a reason, in this order.
+_PREVIEW = """version headline impact certain base head code code_changed sites_total regions gates
+    allowed nodes clashes entries sites checked"""
+_SITE = """name state impact patches counts problems hosts reasons objects plans capacity deletions
+    cache consequences services waiting growth guaranteed installations"""
+_REASON = """impact component name path why source hosts at_most together waits way action object
+    causes"""
+
+
 def _preview(preview: Preview) -> Json:
-    return {
+    nodes = sorted(preview.nodes.items())
+    entries = preview.entries
+    own = {
         "version": VERSION,
         "headline": plain(headline(preview)),
-        "impact": preview.impact.value,
-        "certain": preview.certain,
-        "base": preview.base,
-        "head": preview.head,
-        "code": preview.code,
-        "code_changed": list(preview.code_changed),
-        "sites_total": preview.sites_total,
-        "regions": [each._asdict() for each in preview.regions],
-        "gates": [gate._asdict() for gate in preview.gates],
         "allowed": dict(sorted(preview.allowed.items())),
-        "nodes": {
-            site: {"number": number, "when": when}
-            for site, (number, when) in sorted(preview.nodes.items())
-        },
-        "clashes": [problem.as_dict() for problem in preview.clashes],
-        "entries": [
-            {"sites": list(entry.sites), "shown": entry.site.name} for entry in preview.entries
-        ],
-        "sites": [_site(site) for entry in preview.entries for site in members(entry)],
-        "checked": {"offline": [*CHECKED], "servers_asked": [], "not_known": [*NOT_KNOWN]},
+        "nodes": {site: {"number": number, "when": when} for site, (number, when) in nodes},
+        "entries": [{"sites": each.sites, "shown": each.site.name} for each in entries],
+        "sites": [_site(site) for entry in entries for site in members(entry)],
+        "checked": {"offline": CHECKED, "servers_asked": [], "not_known": NOT_KNOWN},
     }
+    return _fields(_PREVIEW, preview, own)
 
 
 def _site(site: SitePreview) -> Json:
-    return {
-        "name": site.name,
-        "state": site.state.value,
-        "impact": site.impact.value,
-        "patches": site.patches,
-        "counts": {impact.value: number for impact, number in site.counts().items()},
-        "problems": [problem.as_dict() for problem in site.problems],
-        "hosts": [host._asdict() for host in site.hosts],
+    own = {
         "reasons": [_reason(reason) for reason in site.reasons],
         "objects": [_object(each) for each in site.objects],
-        "plans": _map(site.plans),
-        "capacity": _map(site.capacity),
-        "deletions": [{"what": each.what, "count": each.count} for each in site.deletions],
-        **{name: _map(getattr(site, name)) for name in ("cache", "consequences", "services")},
-        "waiting": site.waiting,
-        "growth": _map(site.growth),
+        "deletions": [asdict(each) for each in site.deletions],
         "guaranteed": dict(site.guaranteed),
-        "installations": _map(site.installations),
     }
+    return _fields(_SITE, site, own)
 
 
 def _reason(reason: Reason) -> Json:
     """A reason; the hosts of its effect are those that have the reason's index among theirs."""
-    effect = reason.effect
-    return {
-        "impact": effect.impact.value,
-        "component": effect.name[0],
-        "name": effect.name[1],
-        "path": effect.path,
-        "why": effect.why,
-        "source": effect.source,
-        "hosts": len(effect.hosts),
-        "at_most": effect.at_most,
-        "together": effect.together,
-        "waits": effect.waits,
-        "way": effect.way,
-        "action": effect.action.value if effect.action else None,
-        "object": reason.object,
-        "causes": [cause._asdict() for cause in reason.causes],
-    }
+    component, name = reason.effect.name
+    own = {"component": component, "name": name, "hosts": len(reason.effect.hosts)}
+    own |= {"object": reason.object, "causes": _plain(reason.causes)}
+    return _fields(_REASON, reason.effect, own)
 
 
-def _map(value: Any) -> Any:
-    """A named tuple as a map, and so those in it; anything else as it is."""
+def _fields(names: str, of: object, own: Json) -> Json:
+    """The named fields of a value; those that are its ``own`` as they are said."""
+    return {each: own[each] if each in own else _plain(getattr(of, each)) for each in names.split()}
+
+
+def _plain(value: Any) -> Any:
+    """A problem or a named tuple as a map, and so those in it; anything else as it is."""
+    if isinstance(value, Problem):
+        return value.as_dict()
     if isinstance(value, tuple) and hasattr(value, "_asdict"):
-        return {name: _map(each) for name, each in value._asdict().items()}
-    return [*map(_map, value)] if isinstance(value, tuple) else value
+        return {name: _plain(each) for name, each in value._asdict().items()}
+    return [*map(_plain, value)] if isinstance(value, tuple) else value
 
 
 def _object(each: ObjectVerdict) -> Json:
     api, kind, namespace, name = each.change.one.key
+    sides = [(e.path, {"before": e.before, "after": e.after}) for e in each.change.fields]
     return {
         "component": each.change.component,
         "name": each.change.one.name,
         "object": {"apiVersion": api, "kind": kind, "namespace": namespace, "name": name},
-        "target": each.change.one.target.value,
-        "action": each.action.value,
+        "target": each.change.one.target,
+        "action": each.action,
         "reasons": each.reasons,
-        "fields": [_field(field) for field in each.change.fields],
+        "fields": [
+            {"path": path} | {name: side for name, side in both.items() if side is not ABSENT}
+            for path, both in sides
+        ],
     }
-
-
-def _field(field: FieldChange) -> Json:
-    sides = {"before": field.before, "after": field.after}
-    return {"path": field.path} | {k: v for k, v in sides.items() if v is not ABSENT}

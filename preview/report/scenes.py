@@ -13,6 +13,7 @@ from preview.report.hours import duration, spans
 from preview.report.phrase import visible
 from preview.report.words import count
 from preview.result import HostVerdict, SitePreview, count_hosts
+from schemas.kubernetes.grouping import grouped
 
 MOST_CELLS = 1_000
 """Hosts that are drawn one by one; of a larger site each rack is one cell."""
@@ -108,33 +109,28 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     if not concerned or not any(host.rack for host in site.hosts):
         return None
     whole = len(site.hosts) > MOST_CELLS
-    found: dict[str, dict[str, list[Cell]]] = {}
-    for host in site.hosts:
-        cells = found.setdefault(host.zone, {}).setdefault(host.rack, [])
-        cells.append(Cell(host.impact, host.at_most is not None))
+    found = grouped(((host.zone, host.rack), _cell(host)) for host in site.hosts)
 
     def worse(cell: Cell) -> tuple[int, bool]:
         return cell.impact.rank, not cell.vague
 
     racks = [
         (zone, Rack(name, (max(cells, key=worse),) if whole else tuple(cells)))
-        for zone, named in found.items()
-        for name, cells in named.items()
+        for (zone, name), cells in found.items()
     ]
     worst = [-max(cell.impact.rank for cell in rack.cells) for _, rack in racks]
     kept = set(sorted(range(len(racks)), key=worst.__getitem__)[:MOST_RACKS])
-    zones: dict[str, list[Rack]] = {}
-    for number, (zone, rack) in enumerate(racks):
-        if number in kept:
-            zones.setdefault(zone, []).append(rack)
+    zones = grouped(each for number, each in enumerate(racks) if number in kept)
     shown = tuple((visible(zone, NAME), tuple(those)) for zone, those in zones.items())
     return RackMap(shown, tuple(_key(site.hosts)), whole, len(racks) - len(kept))
 
 
+def _cell(host: HostVerdict) -> Cell:
+    return Cell(host.impact, host.at_most is not None)
+
+
 def _key(hosts: Iterable[HostVerdict]) -> Iterable[tuple[Cell, int, int]]:
-    alike: dict[Cell, list[HostVerdict]] = {}
-    for host in hosts:
-        alike.setdefault(Cell(host.impact, host.at_most is not None), []).append(host)
+    alike = grouped((_cell(host), host) for host in hosts)
     for cell in sorted(alike, key=lambda cell: (-cell.impact.rank, cell.vague)):
         those = alike[cell]
         yield cell, len(those), count_hosts(those).get(cell.impact, 0)
@@ -150,10 +146,8 @@ def _timeline(site: SitePreview) -> Timeline | None:
             for each in site.installations
         ]  # fmt: skip
     else:
-        alike: dict[object, list[PoolPlan]] = {}
-        for plan in sorted(site.plans, key=lambda plan: (not plan.control_plane, not plan.stuck)):
-            alike.setdefault(plan._replace(zone=""), []).append(plan)
-        rows = [_stretch(plans) for plans in alike.values()]
+        plans = sorted(site.plans, key=lambda plan: (not plan.control_plane, not plan.stuck))
+        rows = [*map(_stretch, grouped((e._replace(zone=""), e) for e in plans).values())]
     hours = max((row.start + row.work + row.more for row in rows), default=0.0)
     left_out = max(0, len(rows) - MOST_ROWS)
     return Timeline(tuple(rows[:MOST_ROWS]), hours, left_out) if rows else None

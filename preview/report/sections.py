@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import partial
 from itertools import groupby
 
 from components.effects.vocabulary import Action, Impact
-from preview.report.blocks import Line, Names, Room, Row, Section, Table, heads
+from preview.report.blocks import Line, Names, Room, Row, Section, Table, first_lines, heads
 from preview.report.phrase import Phrase, Strong, contrast, join_phrases, prose, value
 from preview.report.reasons import Because, Why, group_reasons
 from preview.report.words import FEW, count, few, first_few, meaning, ranges, which
@@ -28,11 +29,8 @@ def problem(each: Problem, room: Room) -> Line:
     """A problem: the place, what is wrong, why it hurts, what to write instead."""
     place = each.file + (f":{each.line}:{each.column}" if each.line else "")
     at: Phrase = (" ", value(each.path)) if each.path else ()
-    below = (
-        Line((prose(each.message),)),
-        Line(("why: ", prose(each.why))),
-        Line(("fix: ", prose(each.fix))),
-    )
+    said = (("", each.message), ("why: ", each.why), ("fix: ", each.fix))
+    below = tuple(Line((start, *prose(text))) for start, text in said)
     link = room.forge.link(each.file, each.line)
     where = value(place, 160)._replace(link=link)
     return Line((where, ": ", Strong(each.code.value), *at), below, Impact.UNKNOWN)
@@ -40,9 +38,7 @@ def problem(each: Problem, room: Room) -> Line:
 
 def problems(site: SitePreview, room: Room) -> Section:
     """The reasons why nothing can be said of a site."""
-    some, more = first_few(site.problems, MOST_PROBLEMS)
-    rest = (Line((f"and {count(more, 'more problem')}",)),) if more else ()
-    lines = (*(problem(each, room) for each in some), *rest)
+    lines = first_lines(site.problems, MOST_PROBLEMS, "problem", partial(problem, room=room))
     return Section("problems", ("Problems",), lines)
 
 
@@ -84,8 +80,7 @@ def _host_row(site: SitePreview, alike: Sequence[HostVerdict], room: Room) -> Ro
     number = f"{len(alike):,} of {in_pool:,}"
     if first.at_most is not None:
         number = f"{_host_count(alike):,} of {len(alike):,}"
-        said = which(_host_count(alike), len(alike))
-        names = (*names, f"; {said}{_others(alike)}{_in_all(first)}")
+        names = (*names, f"; {_which(alike)}")
     pool = few(tuple(dict.fromkeys(host.pool for host in alike if host.pool)))
     return Row((what, (number,), pool, names), first.impact)
 
@@ -95,20 +90,18 @@ def _host_count(alike: Sequence[HostVerdict]) -> int:
     return len(alike) if limit is None else min(limit, len(alike))
 
 
-def _in_all(first: HostVerdict) -> str:
-    """How many hosts are concerned with those to which another of the alternatives happens."""
-    return "" if first.together is None else f"; {first.together:,} at most with the alternatives"
-
-
-def _others(alike: Sequence[HostVerdict]) -> str:
-    """The effect on those of the hosts that are spared the worst one."""
-    first = alike[0]
-    others = len(alike) - _host_count(alike)
-    if first.rest is Impact.NONE or not others:
-        return ""
-    bounded = first.rest_at_most is not None and first.rest_at_most < others
-    some = f"at most {first.rest_at_most:,} of " if bounded else ""
-    return f", and {some}the other {others:,}: {first.rest.value}"
+def _which(alike: Sequence[HostVerdict]) -> str:
+    """Which of the hosts are concerned, what happens to those that are spared the worst, and how
+    many are with those to which another of the alternatives happens."""
+    first, number = alike[0], _host_count(alike)
+    said, others = which(number, len(alike)), len(alike) - number
+    if first.rest is not Impact.NONE and others:
+        bounded = first.rest_at_most is not None and first.rest_at_most < others
+        some = f"at most {first.rest_at_most:,} of " if bounded else ""
+        said += f", and {some}the other {others:,}: {first.rest.value}"
+    if first.together is not None:
+        said += f"; {first.together:,} at most with the alternatives"
+    return said
 
 
 def every_host(site: SitePreview) -> Section:
@@ -125,16 +118,14 @@ def _names(alike: Sequence[HostVerdict]) -> Names:
         pools = tuple(dict.fromkeys(host.pool for host in alike))
         title = (*title, " of pool " if len(pools) == 1 else " of pools ", *few(pools))
     if first.at_most is not None:
-        said = which(_host_count(alike), len(alike))
-        vague = f": {_host_count(alike):,} of them, {said}{_others(alike)}{_in_all(first)}"
-        title = (*title, vague)
+        title = (*title, f": {_host_count(alike):,} of them, {_which(alike)}")
     return Names(title, tuple(value(host.host).text for host in alike), first.impact)
 
 
 # --- people and jobs -----------------------------------------------------------------------------
 def services(site: SitePreview) -> Section:
     """What people and jobs feel of a change that no machine does."""
-    lines = [Line((prose(each.line),)) for each in site.services]
+    lines = [Line(prose(each.line)) for each in site.services]
     if not all(each.applied for each in site.services):
         lines.append(Line(("cluster.context is unset: this holds once the cluster is named",)))
     return Section("services", ("Alerts, jobs, limits and the management cluster",), tuple(lines))
@@ -147,18 +138,14 @@ def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
     The second section has what does nothing to a machine, unless it is refused.
     """
     found = group_reasons(site)
+    line = partial(_because, room=room)
+    because = partial(first_lines, limit=room.groups, noun="reason", line=line)
     harmful = [each for each in found if each.impact is not Impact.NONE or each.refused]
     harmless = [each for each in found if each.impact is Impact.NONE and not each.refused]
     return (
-        Section("why", ("Why",), _reasons(harmful, room)),
-        Section("harmless", ("Changes without effect on machines",), _reasons(harmless, room)),
+        Section("why", ("Why",), because(harmful)),
+        Section("harmless", ("Changes without effect on machines",), because(harmless)),
     )
-
-
-def _reasons(found: Sequence[Because], room: Room) -> tuple[Line, ...]:
-    some, more = first_few(found, room.groups)
-    rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
-    return (*(_because(each, room) for each in some), *rest)
 
 
 def _because(each: Because, room: Room) -> Line:
@@ -166,13 +153,12 @@ def _because(each: Because, room: Room) -> Line:
     alone = bool(refused) and each.impact is Impact.NONE
     happens: Phrase = (Strong(each.impact.value), f" ({refused})" if refused else "")
     happens = (Strong(refused),) if alone else happens
-    some, more = first_few(each.whys, room.groups)
-    rest = (Line((f"and {count(more, 'more reason')}",)),) if more else ()
-    ways = (Line(("smaller way: ", prose(way))) for way in each.ways)
+    ways = (Line(("smaller way: ", *prose(way))) for way in each.ways)
     edits = _edits(each.causes, room)
     known = join_phrases([(value(name, 160),) for name in each.sources], "; ")
     sources = (Line(("known from: ", *known)),) if room.sources and known else ()
-    below = (*edits, *map(_why, some), *rest, *ways, *sources)
+    whys = first_lines(each.whys, room.groups, "reason", _why)
+    below = (*edits, *whys, *ways, *sources)
     return Line((*happens, *_to_hosts(each, room)), below, None if alone else each.impact)
 
 
@@ -192,7 +178,7 @@ def _why(each: Why) -> Line:
     fields: Phrase = ()
     if each.fields:
         fields = (", field " if len(each.fields) == 1 else ", fields ", *few(each.fields, 160))
-    return Line((prose(each.sentence),), (Line((*_titles(each.objects), *fields)),))
+    return Line(prose(each.sentence), (Line((*_titles(each.objects), *fields)),))
 
 
 def _titles(objects: Sequence[str]) -> Phrase:

@@ -14,15 +14,10 @@ _SIGNS = by_impact("sign")
 
 def sketch(found: Scene) -> list[str]:
     """The lines of a scene's pictures."""
-    lines: list[str] = []
-    for block in (
-        _racks(found.site, found.racks) if found.racks else (),
-        _time(found.site, found.timeline) if found.timeline else (),
-        _capacity(found.site, found.capacity) if found.capacity else (),
-    ):
-        more = list(block)
-        lines += ["", *more] if lines and more else more
-    return lines
+    racks = ("", *_racks(found.site, found.racks)) if found.racks else ()
+    time = ("", *_time(found.site, found.timeline)) if found.timeline else ()
+    left = ("", *_capacity(found.site, found.capacity)) if found.capacity else ()
+    return [*racks, *time, *left][1:]
 
 
 def _sign(cell: Cell) -> str:

@@ -1,10 +1,11 @@
 """The report for a terminal: plain lines and aligned columns, the worst first."""
 
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import zip_longest
 
 from components.effects.vocabulary import Impact
-from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Section, Table
+from preview.report.blocks import Block, Code, Line, Names, Part, Report, Room, Table
 from preview.report.overview import report
 from preview.report.phrase import Phrase, Strong, plain
 from preview.report.words import by_impact
@@ -29,7 +30,7 @@ class _Terminal:
 
     def __init__(self, colour: bool, width: int | None) -> None:
         self._colour = colour
-        self._width = width
+        self._width = sys.maxsize if width is None else width
 
     def lines(self, found: Report) -> Iterator[str]:
         """Every line of the report."""
@@ -38,7 +39,9 @@ class _Terminal:
             lines += ["", *self._part(part)]
         for part in found.parts:
             for section in part.folded:
-                lines += ["", *self._fold(part, section, len(found.parts) > 1)]
+                of = f", {plain(part.title)}" if len(found.parts) > 1 else ""
+                lines += ["", *self._text((plain(section.title) + of,), "", _BOLD)]
+                lines += self._blocks(section.blocks, "  ")
         yield from (*lines, "", *self._text(found.checked.phrase, "", _CODES[Impact.NONE]))
         if len(lines) > LONG:
             yield from ("", *self._text(found.sentence, "", _CODES[found.tone]))
@@ -67,11 +70,6 @@ class _Terminal:
             yield from self._text(section.title, "  ", _BOLD)
             yield from self._blocks(section.blocks, "    ")
 
-    def _fold(self, part: Part, section: Section, several: bool) -> Iterator[str]:
-        of = f", {plain(part.title)}" if several else ""
-        yield from self._text((plain(section.title) + of,), "", _BOLD)
-        yield from self._blocks(section.blocks, "  ")
-
     def _blocks(self, blocks: Iterable[Block], indent: str) -> Iterator[str]:
         for block in blocks:
             if isinstance(block, Table):
@@ -92,9 +90,6 @@ class _Terminal:
 
     def _code(self, text: str, indent: str) -> Iterator[str]:
         """A line of a compared text, whose blanks count."""
-        if self._width is None:
-            yield indent + text
-            return
         room = max(1, self._width - len(indent))
         yield from (indent + part for part in cut(text, room, room))
 
@@ -106,10 +101,9 @@ class _Terminal:
             (plain((each,)), code or (strong if isinstance(each, Strong) else ""))
             for each in phrase
         ]
-        room = None if self._width is None else self._width - len(indent) - HANG
-        whole = None if self._width is None else self._width - len(indent)
-        fits = whole is None or size("".join(text for text, _ in pieces)) <= whole
-        first, *rest = wrap(pieces, whole if fits else room)
+        room = self._width - len(indent)
+        room -= HANG if size(plain(phrase)) > room else 0
+        first, *rest = wrap(pieces, room)
         yield indent + self._paint(first)
         yield from (f"{indent}{' ' * HANG}{self._paint(each)}" for each in rest)
 
@@ -118,9 +112,8 @@ class _Terminal:
         heads = [head.text for head in table.heads]
         cells = [[plain(cell) for cell in row.cells] for row in table.rows]
         widest = [max(map(size, column)) for column in zip(heads, *cells, strict=True)]
-        room = None if self._width is None else self._width - len(indent)
         least = [max(map(size, head.split())) for head in heads]
-        widths = fit_columns(widest, least, room)
+        widths = fit_columns(widest, least, self._width - len(indent))
         codes = [_CODES[row.tone] if row.tone else "" for row in table.rows]
         for texts, code in zip([heads, *cells], [_CODES[Impact.NONE], *codes], strict=True):
             for line in self._row(texts, table, widths):

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from components.effects.vocabulary import Action, Impact, Ledger
+from components.machines.rollout import add_ledgers
 from preview.report.phrase import Phrase, Strong, join_phrases, value
 from preview.result import Entry, SitePreview, State
 from schemas.kubernetes.tables import read_table
@@ -77,9 +78,7 @@ def together(ledgers: Iterable[Ledger]) -> list[Ledger]:
     away; most accelerators out first, hosts without accelerators last."""
     found: dict[str, Ledger] = {}
     for each in ledgers:
-        model, *numbers = each
-        old = found.get(model, Ledger(model, 0, 0, 0, 0))
-        found[model] = Ledger(model, *map(sum, zip(old[1:], numbers, strict=True)))
+        found[each.model] = add_ledgers(each, found[each.model]) if each.model in found else each
     some = [ledger for ledger in found.values() if ledger.hosts_out]
     return sorted(some, key=lambda each: (not each.model, -each.accelerators_out, each.model))
 
@@ -151,7 +150,7 @@ def doings(site: SitePreview) -> list[Doing]:
     vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
     found = [
         Doing(impact, n, impact in vague, impact is Impact.POD_RESTART and stops(site))
-        for impact, n in site.counts().items()
+        for impact, n in site.counts.items()
     ]
     seen = {each.impact for each in found} | {Impact.NONE}
     # What a reason says of hosts that something worse happens to is not said of them again.

@@ -14,6 +14,7 @@ from schemas.model.extra import LOCK, RENDERED, VALUES
 from schemas.model.management import FOLDER
 from schemas.reading.catalogue import OWN, SHOWN, catalogue_of, hardware_catalogue
 from schemas.reading.regions import FLEET
+from schemas.reading.tree import Tree
 from schemas.rules.identity import UNIQUE_COLUMNS
 
 FEW = 64
@@ -117,7 +118,7 @@ def names_of(path: str) -> Iterator[bytes]:
 def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
     """The names of the hardware profiles that differ; of all, where one side has problems."""
     first, second = (
-        hardware_catalogue(catalogue_of(side.tree(_HARDWARE & side.files.keys())))
+        hardware_catalogue(catalogue_of(Tree(side.contents(_HARDWARE & side.files.keys()))))
         for side in (before, after)
     )
     names = first.entries.keys() | second.entries.keys()

@@ -3,7 +3,6 @@
 import os
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
 from pathlib import Path
 
 from schemas.reading.site_files import too_large
@@ -18,9 +17,6 @@ TIME_LIMIT = 300
 """Seconds that one call of Git may take."""
 _ENVIRONMENT = {"GIT_NO_REPLACE_OBJECTS": "1", "GIT_NO_LAZY_FETCH": "1"}
 """No object stands for another one, and none is fetched over the network."""
-MOST_KEPT, KEPT_BYTES = 64, 1 << 18
-"""Contents that are kept in memory, and the largest of them; a host list has some 50 KB."""
-_kept: dict[str, bytes | Refused] = {}
 
 
 class GitError(UsageError):
@@ -97,22 +93,12 @@ def lines(output: bytes) -> list[str]:
     return [os.fsdecode(line) for line in output.split(b"\0") if line]
 
 
-def blobs(root: Path, paths: Mapping[str, str]) -> dict[str, bytes | Refused]:
-    """Contents by id, in one call; ``paths`` are the ids by path. An id stands for one content, and
-    both states have most alike, so some are kept."""
-    wanted = {blob: path for path, blob in paths.items() if blob not in _kept}
-    found = _stored(root, wanted) if wanted else {}
-    every = {blob: found[blob] if blob in found else _kept[blob] for blob in paths.values()}
-    if len(_kept) > MOST_KEPT:
-        _kept.clear()
-    small = ((blob, data) for blob, data in found.items() if len(data) <= KEPT_BYTES)
-    _kept.update(islice(small, MOST_KEPT))
-    return every
-
-
-def _stored(root: Path, paths: Mapping[str, str]) -> dict[str, bytes | Refused]:
-    """Contents by id; ``paths`` are paths by id. The sizes are asked first, as Git hands over a
+def blobs(root: Path, ids: Mapping[str, str]) -> dict[str, bytes | Refused]:
+    """Contents by id; ``ids`` are those of paths. The sizes are asked first, as Git hands over a
     content of any size."""
+    paths = {blob: path for path, blob in ids.items()}
+    if not paths:
+        return {}
     sizes = _sizes(root, [*paths])
     found: dict[str, bytes | Refused] = {}
     for blob, size in zip(paths, sizes, strict=True):

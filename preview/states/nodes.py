@@ -91,7 +91,8 @@ def _node_states(path: Path, found: Any) -> Seen:
         if name in nodes:
             raise NodesError(f"{at}: node {name!r} is there twice; {_HOW}")
         nodes[name] = _node(at, item)
-        times += (_time(each) for each in _conditions(at, item))
+        told = (each.get("lastHeartbeatTime") for each in _conditions(at, item))
+        times += (each for each in told if isinstance(each, str))
     return Seen(nodes, max(times, default=""))
 
 
@@ -100,55 +101,42 @@ def _name(at: str, item: Any) -> str:
     if not isinstance(item, dict) or item.get("kind", "Node") != "Node":
         kind = item.get("kind") if isinstance(item, dict) else type(item).__name__
         raise NodesError(f"{at} is no Node but {kind!r}; {_HOW}")
-    name = _map(at, item, "metadata").get("name")
+    name = _inside(at, item, "metadata").get("name")
     if not isinstance(name, str) or not name:
         raise NodesError(f"{at}.metadata.name is missing; {_HOW}")
     return name
 
 
 def _node(at: str, item: dict[str, Any]) -> NodeState:
-    spec = _map(at, item, "spec")
-    taints = (each for each in _maps(f"{at}.spec.taints", spec.get("taints")))
+    taints = _inside(at, item, "spec", "taints", maps=True)
+    labels = _inside(at, item, "metadata", "labels")
     return NodeState(
         {str(each.get("type")): _condition(each) for each in _conditions(at, item)},
-        {str(key): str(value) for key, value in _labels(at, item).items()},
+        {str(key): str(value) for key, value in labels.items()},
         {str(each.get("key")): str(each.get("value", "")) for each in taints},
-        spec.get("unschedulable") is True,
+        _inside(at, item, "spec").get("unschedulable") is True,
     )
+
+
+def _conditions(at: str, item: dict[str, Any]) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = _inside(at, item, "status", "conditions", maps=True)
+    return found
 
 
 def _condition(found: dict[str, Any]) -> Condition:
     return Condition(str(found.get("status", "")), str(found.get("message", ""))[:1000])
 
 
-def _time(condition: dict[str, Any]) -> str:
-    """The time when a condition was reported last; empty where it does not say so."""
-    found = condition.get("lastHeartbeatTime")
-    return found if isinstance(found, str) else ""
-
-
-def _conditions(at: str, item: dict[str, Any]) -> list[dict[str, Any]]:
-    return _maps(f"{at}.status.conditions", _map(at, item, "status").get("conditions"))
-
-
-def _labels(at: str, item: dict[str, Any]) -> dict[str, Any]:
-    return _map(f"{at}.metadata", _map(at, item, "metadata"), "labels")
-
-
-def _map(at: str, holder: dict[str, Any], key: str) -> dict[str, Any]:
-    """A map, empty where it is not there."""
-    found = holder.get(key)
-    if found is None:
-        return {}
-    if not isinstance(found, dict):
-        raise NodesError(f"{at}.{key} is no map; {_HOW}")
-    return found
-
-
-def _maps(at: str, found: Any) -> list[dict[str, Any]]:
-    """A list of maps, empty where it is not there."""
-    if found is None:
-        return []
-    if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
-        raise NodesError(f"{at} is no list of maps; {_HOW}")
+def _inside(at: str, item: dict[str, Any], *path: str, maps: bool = False) -> Any:
+    """The map at a path in an item, or the list of ``maps``; empty where it is not there."""
+    found: Any = item
+    for key in path:
+        at, found = f"{at}.{key}", found.get(key)
+        if found is None:
+            return [] if maps else {}
+        if maps and key == path[-1]:
+            if not isinstance(found, list) or not all(isinstance(each, dict) for each in found):
+                raise NodesError(f"{at} is no list of maps; {_HOW}")
+        elif not isinstance(found, dict):
+            raise NodesError(f"{at} is no map; {_HOW}")
     return found

@@ -18,7 +18,7 @@ from schemas.model.codes import Code
 from schemas.model.management import FOLDER
 from schemas.reading.catalogue import OWN, SHOWN
 from schemas.reading.site_files import read
-from schemas.reading.tree import LINK, SUBMODULE, Refused, Tree
+from schemas.reading.tree import LINK, SUBMODULE, Refused
 
 DATA = ("sites", "regions", FOLDER, SHOWN, OWN)
 """Folders with the data of sites; everything else in a repository is code or prose."""
@@ -71,10 +71,6 @@ class Snapshot:
         contents = blobs(self.root, stored)
         return found | {path: contents[blob] for path, blob in stored.items()}
 
-    def tree(self, paths: Iterable[str]) -> Tree:
-        """Files as a folder in memory."""
-        return Tree(self.contents(paths))
-
     def holding(self, words: Iterable[str], pattern: str) -> set[str]:
         """The files, of those that fit a pathspec, that hold one of some words; found by Git."""
         where = [self.commit] if self.commit else ["--untracked", "--no-exclude-standard"]
@@ -102,9 +98,10 @@ def work_tree(root: Path) -> Snapshot:
     """The files of the work tree, committed or not. Raises GitError."""
     listed = lines(git(root, "ls-files", "--stage", "-v", "-z", "--", *DATA))
     # "H " of what Git compares; of what it was told not to look at, nobody knows the content.
-    unseen = [_parse_index_line(line[2:])[0] for line in listed if not line.startswith("H")]
-    staged = (_parse_index_line(line[2:]) for line in listed)
-    files = {path: blob for path, blob, merged in staged if merged}
+    unseen = [_parse_line(line[2:])[0] for line in listed if not line.startswith("H")]
+    staged = (_parse_line(line[2:]) for line in listed)
+    # A file of another stage waits to be merged.
+    files = {path: _blob(mode, blob) for path, (mode, blob, stage) in staged if stage in "02"}
     changed = lines(git(root, "diff-files", "--name-only", "-z", "--relative", "--", *DATA))
     # Ignored files count: whoever checks or applies from here reads them too.
     other = lines(git(root, "ls-files", "--others", "-z", "--", *DATA))
@@ -127,7 +124,8 @@ def at(root: Path, revision: str, name: str = "") -> Snapshot:
     """
     commit = commit_of(root, revision)
     listed = lines(git(root, "ls-tree", "-r", "-z", commit, "--", *DATA))
-    files = dict(map(_parse_tree_line, listed))
+    entries = map(_parse_line, listed)
+    files = {path: _blob(mode, blob) for path, (mode, _kind, blob) in entries}
     if len(files) < len(listed):
         raise GitError(f"{commit[:10]} has an entry twice in one folder: it is no state of files")
     name = name or ("" if commit.startswith(revision) else revision)
@@ -165,17 +163,10 @@ def _plain(name: str) -> bool:
     )
 
 
-def _parse_index_line(line: str) -> tuple[str, Blob, bool]:
-    """The path of an entry of the index, its file, and false where it waits to be merged."""
+def _parse_line(line: str) -> tuple[str, list[str]]:
+    """The path of an entry of the index or of a tree, and the three words before it."""
     about, _, path = line.partition("\t")
-    mode, blob, stage = about.split(" ")
-    return path, _blob(mode, blob), stage in "02"
-
-
-def _parse_tree_line(line: str) -> tuple[str, Blob]:
-    about, _, path = line.partition("\t")
-    mode, _kind, blob = about.split(" ")
-    return path, _blob(mode, blob)
+    return path, about.split(" ")
 
 
 def _blob(mode: str, blob: str) -> Blob:

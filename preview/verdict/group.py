@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
 from preview.result import Entry, Reason, SitePreview, State
+from schemas.kubernetes.grouping import grouped
 
 
 def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
@@ -11,9 +12,7 @@ def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
 
     How many hosts it happens to may differ. Problems and losses are always a site's own.
     """
-    groups: dict[object, list[SitePreview]] = {}
-    for site in sites:
-        groups.setdefault(_kind(site), []).append(site)
+    groups = grouped((_kind(site), site) for site in sites)
 
     def concerned(site: SitePreview) -> int:
         return sum(host.impact is not Impact.NONE for host in site.hosts)

@@ -5,13 +5,12 @@ A site that is new, ends, or comes back from its end is compared with nothing.
 """
 
 import json
-import marshal
 from typing import NamedTuple
 
 from components.effects.vocabulary import SiteChange
 from components.making.manifest import Manifest
 from preview.result import Growth, Swollen
-from preview.verdict.decommission import is_decommissioned
+from preview.verdict.decommission import special
 
 TIMES = 2
 """A site has grown by much where it has more than so many times as many objects, …"""
@@ -36,12 +35,7 @@ class Grown(NamedTuple):
 
 def growth(site: SiteChange) -> Growth | None:
     """The growth beyond the usual; None where there is none."""
-    if (
-        site.before is None
-        or site.after is None
-        or is_decommissioned(site.before)
-        or is_decommissioned(site.after)
-    ):
+    if site.before is None or site.after is None or special(site):
         return None
     objects = Grown(len(site.before.objects), len(site.after.objects))
     swollen = tuple(
@@ -57,13 +51,8 @@ def growth(site: SiteChange) -> Growth | None:
 
 def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
     """The sizes of an object that has grown too much; None for any other."""
-    # A bound, found fast: JSON has at most six bytes for one of these, as for a control character.
-    if 6 * len(marshal.dumps(after.body, 2)) <= LARGE:
-        return None
     now = size(after)
-    if now <= LARGE:
-        return None
-    was = size(before)
+    was = size(before) if now > LARGE else now
     return (was, now) if now > TIMES_SIZE * was else None
 
 

@@ -1,5 +1,6 @@
 """The verdict on one site: rules applied to what differs, and what follows for each host."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from components.effects.fleet import Host
@@ -28,15 +29,11 @@ from preview.verdict.growth import growth
 from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices
+from schemas.kubernetes.grouping import grouped
 from schemas.kubernetes.node_labels import RACK_LABEL
+from schemas.kubernetes.tables import read_table
 
-SHARED = (
-    "its BMC is that of the BareMetalHost {}, which is protected and stays until a person deletes "
-    "it, and that wipes the machine; until then the Bare Metal Operator does not register this one "
-    "(its MAC is taken), or, from another management cluster, both command it: what becomes of the "
-    "host is not known"
-)
-_REGISTERED = "BMO v0.13.2, pkg/provisioner/ironic/ironic.go, findExistingHost"
+_SHARED = read_table(__file__)
 
 
 def judge(
@@ -84,7 +81,8 @@ def _effects(site: SiteChange, owners: Mapping[str, str]) -> Iterator[Effect]:
     for host, owner in owners.items():
         name = ("machines", f"BareMetalHost/{host}")
         if name in site.changes:
-            yield Effect(Impact.UNKNOWN, name, (), SHARED.format(owner), _REGISTERED, (host,))
+            why = _SHARED["why"].format(owner)
+            yield Effect(Impact.UNKNOWN, name, (), why, _SHARED["source"], (host,))
 
 
 def _object(site: SiteChange, name: Name) -> Manifest:
@@ -97,16 +95,14 @@ def _object(site: SiteChange, name: Name) -> Manifest:
 
 def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]:
     """Each host of both sides once, with the worst that happens to it."""
-    concerned: dict[str, list[int]] = {}
 
     def order(index: int) -> tuple[int, bool, int]:
         effect = effects[index]
         # Of equals what is certain before what is so for some hosts only, and many before few.
         return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
 
-    for index in sorted(range(len(effects)), key=order):
-        for host in effects[index].hosts:
-            concerned.setdefault(host, []).append(index)
+    worst_first = sorted(range(len(effects)), key=order)
+    concerned = grouped((host, index) for index in worst_first for host in effects[index].hosts)
     listed: dict[str, Host] = {}
     limits: dict[tuple[Name, Path], int] = {}
     for side in reversed(site.sides):
@@ -143,9 +139,7 @@ def _remains(less: Effect, worst: Effect) -> bool:
 
 
 def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:
-    reasons: dict[Name, list[int]] = {}
-    for index, effect in enumerate(effects):
-        reasons.setdefault(effect.name, []).append(index)
+    reasons = grouped((effect.name, index) for index, effect in enumerate(effects))
     for name, change in site.changes.items():
         mine = tuple(reasons.get(name, ()))
         stated = [action for i in mine if (action := effects[i].action) is not None]
@@ -211,10 +205,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     machines = _machines_lost(site, effects)
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
-    lost: dict[str, int] = {}
-    for each in gone.values():
-        held = each.one.protect or each.group_kind in HOLDS_DATA
-        if held and each.group_kind not in (kinds.HOST, kinds.DEPLOYMENT):
-            lost[each.kind] = lost.get(each.kind, 0) + 1
-    for kind, count in sorted(lost.items()):
-        yield Deletion(kind, count)
+    counted = (kinds.HOST, kinds.DEPLOYMENT)
+    others = (each for each in gone.values() if each.group_kind not in counted)
+    held = (e.kind for e in others if e.one.protect or e.group_kind in HOLDS_DATA)
+    yield from (Deletion(kind, count) for kind, count in sorted(Counter(held).items()))

@@ -44,21 +44,15 @@ def cache(
 def _idle(before: Site, after: Site) -> Iterator[str]:
     """Hosts that stand for those that get or lose a machine and stay in the list; which hosts these
     are, Cluster API decides, and another choice moves about as many keys."""
-    there = {pool.name for pool in before.cache_pools()}
+    earlier = {pool.name: pool for pool in before.cache_pools()}
     for pool in after.cache_pools():
-        if pool.name in there:
-            sides = [
-                each.replicas(one)
-                for each in (before, after)
-                for one in each.cache_pools()
-                if one.name == pool.name
-            ]
-            names = [
-                {host.name for host in each.by_pool.get(pool.name, ())} for each in (before, after)
-            ]
-            more = sides[1] - sides[0]
-            more = max(0, more - len(names[1] - names[0]), -more - len(names[0] - names[1]))
-            yield from (host.name for host in after.by_pool.get(pool.name, ())[:more])
+        if pool.name not in earlier:
+            continue
+        hosts = after.by_pool.get(pool.name, ())
+        were, are = ({h.name for h in side.by_pool.get(pool.name, ())} for side in (before, after))
+        more = after.replicas(pool) - before.replicas(earlier[pool.name])
+        more = max(0, more - len(are - were), -more - len(were - are))
+        yield from (host.name for host in hosts[:more])
 
 
 def consequences(site: SiteChange) -> Iterator[Consequence]:
@@ -123,14 +117,14 @@ def _with_disks(
     """With the hosts that stay in the list and lose their disks."""
     kept = set.intersection(*({host.name for host in each.cache_hosts()} for each in sides))
     mine = [each for each in hosts if each.host in kept]
-    counts = count_hosts(mine)
-    wiped = sum(counts.get(impact, 0) for impact in WIPED)
+    wiped = sum(count_hosts(mine).get(impact, 0) for impact in WIPED)
     pools = {pool.name for side in sides for pool in side.cache_pools()}
     at_once = sum(plan.at_once for plan in plans if plan.pool in pools and not plan.stuck)
-    lost = wiped / found.hosts_before
     vague = any(each.impact is Impact.REMOVE and each.at_most is not None for each in mine)
     at_once = at_once if wiped and not vague else 0
-    found = found._replace(wiped=wiped, lost=lost, at_once=at_once, at_most=vague)
+    found = found._replace(
+        wiped=wiped, lost=wiped / found.hosts_before, at_once=at_once, at_most=vague
+    )
     anew = {each.host for each in mine if each.impact is Impact.REIMAGE and each.at_most is None}
     return found._replace(readdressed=_address_changes(found, sides, kept - anew))
 

@@ -93,10 +93,8 @@ def _limits(site: SiteChange) -> Iterator[tuple[str, str]]:
         if any(_falls(field, _KINDS["limits"].get(each.group_kind, ())) for field in each.fields)
     ]
     if lower:
-        one = len(lower) == 1
-        clause = (
-            f"{len(lower)} limit{'' if one else 's'} may fall below {'its' if one else 'the'} use"
-        )
+        many = f"{len(lower)} limits may fall below the use"
+        clause = "1 limit may fall below its use" if len(lower) == 1 else many
         said = "running jobs continue above it, and no other starts until there is room"
         yield clause, f"{clause}: {', '.join(lower)}; {said}"
 

@@ -279,7 +279,7 @@ def test_at_its_end_a_host_that_leaves_the_list_has_to_be_named(repository: Repo
     repository.commit("the end")
     repository.hosts("tsukuba-1", lambda rows: rows.__delitem__(slice(10, 12)))
     preview, site = judged(repository)
-    assert site.counts()[Impact.REMOVE] == 2
+    assert site.counts[Impact.REMOVE] == 2
     assert {each.what: each.count for each in site.deletions} == {"hosts": 2}
     assert [gate.name for gate in gates(preview, {"remove": 1}, {})] == ["remove"]
     assert {each.action for each in site.objects} == {Action.DELETED}

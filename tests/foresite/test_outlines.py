@@ -1,4 +1,4 @@
-"""Hosts of one outline are judged by a blank one and written by a template, as each would be."""
+"""Hosts of one outline are judged by a blank one, as each would be."""
 
 import copy
 import functools
@@ -31,7 +31,7 @@ from schemas.load import load_site
 from tests.kit.good_objects import changed, nodes
 from tests.kit.repository import FLEET
 
-READERS = ("components.making.dump", "policies.judge", "policies.memo", "policies.rules.secrets")
+READERS = ("policies.judge", "policies.memo", "policies.rules.secrets")
 """Whoever takes the short way."""
 HOSTILE = (
     *("", "a" * 64, "a" * 201, "-a", "A_b", "a\n", "a\nb", "%s%d", "leaf0", "kube-system", "yes"),

@@ -189,7 +189,7 @@ def test_no_tree_gets_out_or_ends_in_an_exception(
         side: Snapshot = at(forge.root, commit)
     except GitError:
         return
-    side.tree(side.files)
+    side.contents(side.files)
     assert every_file(forge.root.parent) == before
     for path in side.files:
         assert os.path.normpath(path) == path

@@ -148,7 +148,7 @@ def hosts(root: Path) -> dict[str, set[str]]:
 
 def consistent(site: SitePreview) -> None:
     """Hosts, reasons, objects and counts of one site refer to each other rightly."""
-    counts = site.counts()
+    counts = site.counts
     for impact in Impact:
         mine = [host for host in site.hosts if host.impact is impact]
         certain = [host for host in mine if host.at_most is None]

@@ -28,7 +28,7 @@ def test_a_site_arrives_as_it_was_sent(site: SitePreview) -> None:
     arrived = pickle.loads(pickle.dumps(site))
     assert arrived == site
     assert repr(arrived) == repr(site)  # a named tuple equals a plain one
-    assert arrived.counts() == site.counts()
+    assert arrived.counts == site.counts
 
 
 def test_a_site_without_anything_arrives_too() -> None:

@@ -69,7 +69,7 @@ def judged(site: SitePreview, wanted: Expected) -> None:
     actions(site, wanted.actions)
     assert {each.what: each.count for each in site.deletions} == wanted.deletions
     assert {plan.pool for plan in site.plans if plan.stuck} == wanted.stuck
-    assert {impact: site.counts().get(impact) for impact in wanted.counts} == wanted.counts
+    assert {impact: site.counts.get(impact) for impact in wanted.counts} == wanted.counts
     plans = {(p.pool, p.zone): (p.machines, p.at_once, p.out.hosts_out) for p in site.plans}
     assert plans == (wanted.plans or plans)
     out = {each.model: (each.hosts, each.hosts_out) for each in site.capacity}

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
 
 from preview.differences.edits.edit import Edit, Input
 from preview.result import Cause
@@ -16,7 +15,9 @@ def host_edits(before: Input, after: Input) -> Iterator[Edit]:
     """Every edit of the host list; the order of its lines is none."""
     if before.site.hosts == after.site.hosts:
         return
-    sides = [_HostText.of(before), _HostText.of(after)]
+    file = f"{after.site.name}.hosts.csv"
+    data = read(after.folder / "sites", file)
+    lines = ("" if isinstance(data, Refused) else data.decode("utf-8")).split("\n")
     old = {host.name: host for host in before.site.hosts}
     new = {host.name: host for host in after.site.hosts}
     for name in dict.fromkeys((*new, *old)):
@@ -32,38 +33,23 @@ def host_edits(before: Input, after: Input) -> Iterator[Edit]:
             hosts = [h for h in site.hosts if h.name != name]
             return replace(site, hosts=(*hosts, wanted) if wanted else tuple(hosts))
 
-        for cause in _host_causes(mine, theirs, sides):
+        for cause in _host_causes(f"sites/{file}", lines, mine, theirs):
             yield Edit(cause, apply, name)
 
 
-class _HostText(NamedTuple):
-    """The lines of a host list, to say where a cell stands."""
-
-    file: str
-    lines: list[str]
-
-    @classmethod
-    def of(cls, side: Input) -> "_HostText":
-        file = f"{side.site.name}.hosts.csv"
-        data = read(side.folder / "sites", file)
-        text = "" if isinstance(data, Refused) else data.decode("utf-8")
-        return cls(f"sites/{file}", text.split("\n"))
-
-    def column(self, host: Host, name: str) -> int:
-        header = self.lines[0].rstrip("\r").split(",")
-        if name not in header:
-            return 1
-        return cell_column(self.lines[host.line - 1], header, name)
-
-
-def _host_causes(mine: Host | None, theirs: Host | None, sides: list[_HostText]) -> Iterator[Cause]:
+def _host_causes(
+    file: str, lines: list[str], mine: Host | None, theirs: Host | None
+) -> Iterator[Cause]:
+    """What differs in a host's line; ``lines`` are the later ones, to say where a cell stands."""
     if mine is None and theirs is not None:
-        yield Cause(sides[1].file, theirs.line, 1, f"hosts.{theirs.name}", "", "a new line")
+        yield Cause(file, theirs.line, 1, f"hosts.{theirs.name}", "", "a new line")
     elif theirs is None and mine is not None:
-        yield Cause(sides[0].file, mine.line, 1, f"hosts.{mine.name}", "its line", "", gone=True)
+        yield Cause(file, mine.line, 1, f"hosts.{mine.name}", "its line", "", gone=True)
     elif mine is not None and theirs is not None:
+        header = lines[0].rstrip("\r").split(",")
         for name in dict.fromkeys((*mine.columns, *theirs.columns)):
             old, new = mine.cell(name), theirs.cell(name)
             if old != new:
-                at = (sides[1].file, theirs.line, sides[1].column(theirs, name))
-                yield Cause(*at, f"hosts.{theirs.name}.{name}", old, new)
+                there = name in header
+                column = cell_column(lines[theirs.line - 1], header, name) if there else 1
+                yield Cause(file, theirs.line, column, f"hosts.{theirs.name}.{name}", old, new)

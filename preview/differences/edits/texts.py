@@ -33,8 +33,9 @@ def text_edits(mine: Mapping[str, str], theirs: Mapping[str, str]) -> Iterator[E
                 before_at, after_at, old, new = hunk
                 side = (mine, before_at, old, new) if forward else (theirs, after_at, new, old)
                 texts, at, gone, come = side
-                text = _replace_lines(texts[path], at, gone, come)
-                return replace(site, texts={**site.texts, path: text})
+                lines = texts[path].splitlines(keepends=True)
+                lines[at : at + len(gone)] = come
+                return replace(site, texts={**site.texts, path: "".join(lines)})
 
             yield Edit(_cause(path, hunk), apply)
 
@@ -50,12 +51,6 @@ def _hunks(before: str, after: str) -> Iterator[_Hunk]:
     for kind, i, i_end, j, j_end in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind != "equal":
             yield _Hunk(i, j, old[i:i_end], new[j:j_end])
-
-
-def _replace_lines(text: str, at: int, old: list[str], new: list[str]) -> str:
-    lines = text.splitlines(keepends=True)
-    lines[at : at + len(old)] = new
-    return "".join(lines)
 
 
 def _cause(path: str, hunk: _Hunk) -> Cause:

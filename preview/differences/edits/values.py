@@ -5,7 +5,7 @@ lists are told apart by their name.
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
 from functools import reduce
@@ -54,130 +54,111 @@ def edits(before: Input, after: Input) -> list[Edit]:
     ]
 
 
-def _of_file(before: Input, after: Input) -> Iterator[Edit]:
-    raw = {True: before.document.value, False: after.document.value}
-    for value in _values(before.document.value, after.document.value, (), ()):
+Make = Callable[[Site, bool, Any], Site]
+"""A site with a document as it stands after one edit; True where the edit is done, not undone."""
+
+
+def _of_documents(
+    before: Document | None, after: Document | None, make: Make, below: Path = ()
+) -> Iterator[Edit]:
+    """Edits of a document that both sides have, as far as they are ``below`` a path."""
+    if before is None or after is None:
+        return
+    for value in _values(before.value, after.value, (), ()):
+        at = value.after_at or value.before_at or ()
+        if at[: len(below)] != below:
+            continue
 
         def apply(site: Site, forward: bool, value: _Value = value) -> Site:
-            changed = _put(raw[forward], value if forward else _mirror(value))
-            file = SiteFile.model_validate(changed)
-            other = after.site if forward else before.site
-            release = site.release if file.release == site.file.release else other.release
-            return replace(
-                site,
-                file=file,
-                release=release,
-                hardware={**site.hardware, **file.hardware},
-                accelerators={**site.accelerators, **_own_models(file)},
-                texts={**other.texts, **site.texts},
-            )
+            document, wanted = (before, value) if forward else (after, _mirror(value))
+            return make(site, forward, _put(document.value, wanted))
 
-        yield Edit(_cause(before.document, after.document, value), apply)
+        yield Edit(_cause(before, after, value), apply)
+
+
+def _of_file(before: Input, after: Input) -> Iterator[Edit]:
+    def make(site: Site, forward: bool, changed: Any) -> Site:
+        file = SiteFile.model_validate(changed)
+        other = after.site if forward else before.site
+        release = site.release if file.release == site.file.release else other.release
+        return replace(
+            site,
+            file=file,
+            release=release,
+            hardware={**site.hardware, **file.hardware},
+            accelerators={**site.accelerators, **_own_models(file)},
+            texts={**other.texts, **site.texts},
+        )
+
+    return _of_documents(before.document, after.document, make)
 
 
 def _own_models(file: SiteFile) -> Mapping[str, AcceleratorModel]:
     return file.accelerators.models if file.accelerators else {}
 
 
-class _Shared(NamedTuple):
-    """A part of the catalogue: its file and top key, also the name of a site's field, and which of
-    its entries a site uses."""
-
-    name: str
-    used: Callable[[Site], Iterable[str]]
-    own: Callable[[Site], Iterable[str]]
-
-
-_CATALOGUE = (
-    _Shared(
-        "hardware",
-        lambda site: (pool.hardware for pool in site.file.pools),
-        lambda site: site.file.hardware,
-    ),
-    _Shared(
-        "accelerators",
-        lambda site: (
-            has.accelerators.model
-            for pool in site.file.pools
-            if site.file.accelerators and (has := site.hardware.get(pool.hardware))
-            if has.accelerators
-        ),
-        lambda site: _own_models(site.file),
-    ),
-)
-
-
 def _of_catalogue(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of what the site uses from the catalogue."""
-    for part in _CATALOGUE:
-        sides = (before.site, after.site)
-        used = {name for site in sides for name in part.used(site)}
-        own = {name for site in sides for name in part.own(site)}
-        old, new = (getattr(site, part.name) for site in sides)
-        for name in sorted(used - own):
-            if old.get(name) != new.get(name):
-                yield from _of_part(part.name, name, before, after)
-
-
-def _of_part(part: str, name: str, before: Input, after: Input) -> Iterator[Edit]:
-    first, second = (
-        catalogue_document(f"{part}.yaml", (part, name), catalogue_of(side.folder))
-        for side in (before, after)
-    )
-    if first is None or second is None:
-        return
-    for value in _values(first.value, second.value, (), ()):
-        at = value.after_at or value.before_at or ()
-        if at[:2] != (part, name):
+    for part, name in _entries_used((before.site, after.site)):
+        old, new = (getattr(side.site, part).get(name) for side in (before, after))
+        if old == new:
             continue
 
-        def apply(site: Site, forward: bool) -> Site:
+        def make(site: Site, forward: bool, _: Any, part: str = part, name: str = name) -> Site:
             wanted = getattr((after if forward else before).site, part)
             changed: dict[str, Any] = {part: {**getattr(site, part), name: wanted[name]}}
             return replace(site, **changed)
 
-        yield Edit(_cause(first, second, value), apply)
+        first, second = (
+            catalogue_document(f"{part}.yaml", (part, name), catalogue_of(side.folder))
+            for side in (before, after)
+        )
+        yield from _of_documents(first, second, make, (part, name))
+
+
+def _entries_used(sites: Sequence[Site]) -> Iterator[tuple[str, str]]:
+    """The entries of the catalogue that sites use: its part, which is also a file's name, its top
+    key and a field of a site, and the entry's name."""
+    pools = [(site, pool.hardware) for site in sites for pool in site.file.pools]
+    profiles = [site.hardware.get(name) for site, name in pools if site.file.accelerators]
+    models = {each.accelerators.model for each in profiles if each and each.accelerators}
+    own = {name for site in sites for name in site.file.hardware}
+    yield from (("hardware", name) for name in sorted({name for _, name in pools} - own))
+    own = {name for site in sites for name in _own_models(site.file)}
+    yield from (("accelerators", name) for name in sorted(models - own))
 
 
 def _of_release(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of the release that both sides name."""
     name = before.site.file.release
     if name != after.site.file.release or before.site.release == after.site.release:
-        return
-    path = f"releases/{name}.yaml"
-    first = catalogue_document(path, (), catalogue_of(before.folder))
-    second = catalogue_document(path, (), catalogue_of(after.folder))
-    if first is None or second is None:
-        return
-    raw = {True: first.value, False: second.value}
-    for value in _values(first.value, second.value, (), ()):
+        return iter(())
 
-        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
-            changed = _put(raw[forward], value if forward else _mirror(value))
-            return replace(site, release=Release.model_validate(changed))
+    def make(site: Site, _: bool, changed: Any) -> Site:
+        return replace(site, release=Release.model_validate(changed))
 
-        yield Edit(_cause(first, second, value), apply)
+    first, second = (
+        catalogue_document(f"releases/{name}.yaml", (), catalogue_of(side.folder))
+        for side in (before, after)
+    )
+    return _of_documents(first, second, make)
 
 
 def _of_management(before: Input, after: Input) -> Iterator[Edit]:
     """Edits of the management cluster that both sides name, and of the manifests that it names."""
-    sides = {True: after.site.managed, False: before.site.managed}
     found = [read_management(each.folder, before.site.file.management) for each in (before, after)]
     first, second = (each.document if each else None for each in found)
-    theirs, mine = sides[True], sides[False]
+    mine, theirs = before.site.managed, after.site.managed
     if first is None or second is None or not theirs or not mine or theirs.name != mine.name:
         return
-    raw = {True: first.value, False: second.value}
-    for value in _values(raw[True], raw[False], (), ()):
 
-        def apply(site: Site, forward: bool, value: _Value = value) -> Site:
-            changed = _put(raw[forward], value if forward else _mirror(value))
-            file, now = ManagementFile.model_validate(changed), site.managed or mine
-            other = theirs if forward else mine
-            release = now.release if file.release == now.file.release else other.release
-            return replace(site, managed=Managed(file, release, {**other.texts, **now.texts}))
+    def make(site: Site, forward: bool, changed: Any) -> Site:
+        file, now = ManagementFile.model_validate(changed), site.managed or mine
+        other = theirs if forward else mine
+        release = now.release if file.release == now.file.release else other.release
+        return replace(site, managed=Managed(file, release, {**other.texts, **now.texts}))
 
-        yield Edit(_cause(first, second, value), apply)
+    yield from _of_documents(first, second, make)
     for path in sorted(mine.texts.keys() & theirs.texts.keys()):
         if mine.texts[path] != theirs.texts[path]:
 
@@ -192,27 +173,22 @@ def _of_management(before: Input, after: Input) -> Iterator[Edit]:
 
 def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:
     """The values that differ, as deep down as both sides have the same shape."""
-    mine, theirs = (_name_indexes(side) for side in (before, after))
-    if isinstance(before, dict) and isinstance(after, dict):
-        for key in dict.fromkeys((*after, *before)):
-            if key not in before:
-                yield _Value(None, (*new, key), None, after[key])
-            elif key not in after:
-                yield _Value((*old, key), None, before[key], None)
-            else:
-                yield from _values(before[key], after[key], (*old, key), (*new, key))
-    elif mine is not None and theirs is not None:
-        for name in dict.fromkeys((*theirs, *mine)):
-            if name not in mine:
-                yield _Value(None, (*new, theirs[name]), None, after[theirs[name]])
-            elif name not in theirs:
-                yield _Value((*old, mine[name]), None, before[mine[name]], None)
-            else:
-                i, j = mine[name], theirs[name]
-                yield from _values(before[i], after[j], (*old, i), (*new, j))
+    mine, theirs = _steps(before), _steps(after)
+    alike = isinstance(before, dict) is isinstance(after, dict)
+    if mine is None or theirs is None or not alike:
+        if type(before) is not type(after) or before != after:
+            yield _Value(old, new, before, after)
+        return
+    for name in dict.fromkeys((*theirs, *mine)):
+        if name not in mine:
+            yield _Value(None, (*new, theirs[name]), None, after[theirs[name]])
+        elif name not in theirs:
+            yield _Value((*old, mine[name]), None, before[mine[name]], None)
+        else:
+            i, j = mine[name], theirs[name]
+            yield from _values(before[i], after[j], (*old, i), (*new, j))
+    if isinstance(before, list):
         yield from _order(before, after, old, new)
-    elif type(before) is not type(after) or before != after:
-        yield _Value(old, new, before, after)
 
 
 def _order(before: list[Any], after: list[Any], old: Path, new: Path) -> Iterator[_Value]:
@@ -231,8 +207,11 @@ def _sort_items(items: list[Any], names: list[str]) -> list[Any]:
     return [*(known[name] for name in names), *(i for i in items if i["name"] not in names)]
 
 
-def _name_indexes(value: Any) -> dict[str, int] | None:
-    """The index of each item by its name; None for a value that is no list of named maps."""
+def _steps(value: Any) -> dict[str, Any] | None:
+    """The step to each entry of a map, and to each item of a list by the item's name; None for a
+    value that is neither, or a list of which not each item has a name of its own."""
+    if isinstance(value, dict):
+        return {key: key for key in value}
     if not isinstance(value, list) or not value:
         return None
     names = [item.get("name") if isinstance(item, dict) else None for item in value]

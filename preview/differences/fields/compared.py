@@ -87,15 +87,13 @@ _NO_END = "\\ no line break at the end"
 def _lines(text: str) -> list[str]:
     if not text:
         return []
-    return [_visible(line) for line in text.removesuffix("\n").split("\n")]
+    lines = text.removesuffix("\n").split("\n")
+    return [line if line.isprintable() else "".join(map(_visible, line)) for line in lines]
 
 
-def _visible(line: str) -> str:
-    if line.isprintable():
-        return line
-    return "".join(
-        c if c.isprintable() or c == "\t" else c.encode("unicode_escape").decode() for c in line
-    )
+def _visible(character: str) -> str:
+    shown = character.isprintable() or character == "\t"
+    return character if shown else character.encode("unicode_escape").decode()
 
 
 def _values(left: Any, right: Any, path: Path) -> Iterator[FieldChange]:

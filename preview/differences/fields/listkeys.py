@@ -2,7 +2,8 @@
 
 import difflib
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from preview.differences.fields.kinds import Field
@@ -29,40 +30,34 @@ def items_by_key(
     as long as that one is unique (Kubernetes lists ``value`` among the keys of an argument).
     """
     if paths := field.key_paths:
-        left, right = (_by_paths(items, paths) for items in (before, after))
+        left, right = (_by(items, partial(_path_key, paths=paths)) for items in (before, after))
         return None if left is None or right is None else (left, right)
     keys = field.keys
     if not keys and not field.is_set:
         return None
     choices = [dict([*keys.items()][:1])] if len(keys) > 1 and field.whole_keys else []
     for choice in [*choices, keys]:
-        found = [_by_key(items, choice) for items in (before, after)]
+        found = [_by(items, partial(_key, keys=choice)) for items in (before, after)]
         if found[0] is not None and found[1] is not None:
             return found[0], found[1]
     return None
 
 
-def _by_key(items: list[Any], keys: dict[str, Any]) -> dict[str, Any] | None:
-    """The items by key, or by themselves if there are no keys; None if that is not unique."""
+def _by(items: list[Any], key: Callable[[Any], Item | None]) -> dict[str, Any] | None:
+    """The items by their keys; None if one has none, or they are not unique."""
     found: dict[str, Any] = {}
     for item in items:
-        key = _key(item, keys)
-        if key is None or key in found:
+        name = key(item)
+        if name is None or name in found:
             return None
-        found[key] = item
+        found[name] = item
     return found
 
 
-def _by_paths(items: list[Any], paths: tuple[tuple[str, ...], ...]) -> dict[str, Any] | None:
-    """The items by the texts at the paths; None if one lacks them all, or they are not unique."""
-    found: dict[str, Any] = {}
-    for item in items:
-        steps = [_inside(item, path) for path in paths]
-        key = Item("/".join(step for step in steps if step))
-        if not key or key in found:
-            return None
-        found[key] = item
-    return found
+def _path_key(item: Any, paths: tuple[tuple[str, ...], ...]) -> Item | None:
+    """The texts at the paths; None where there are none."""
+    steps = [_inside(item, path) for path in paths]
+    return Item("/".join(filter(None, steps))) if any(steps) else None
 
 
 def _inside(item: Any, path: tuple[str, ...]) -> str:
@@ -72,6 +67,7 @@ def _inside(item: Any, path: tuple[str, ...]) -> str:
 
 
 def _key(item: Any, keys: dict[str, Any]) -> Item | None:
+    """What an item has at the keys; itself if there are no keys."""
     if not keys:
         return None if isinstance(item, dict | list) else Item(_text(item))
     if not isinstance(item, dict) or not item.keys() & keys.keys():

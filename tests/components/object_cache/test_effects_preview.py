@@ -175,7 +175,7 @@ def test_the_namespace_of_a_cache_that_goes_has_to_be_named(repository: Reposito
     assert refused == {"Namespace/cache-service"}
     assert site.cache is None
     # As image layers end too, machines are installed again: the two spares have no pods to stop.
-    assert site.counts() == {Impact.REIMAGE: 398}
+    assert site.counts == {Impact.REIMAGE: 398}
 
 
 # --- reports ---

@@ -13,7 +13,7 @@ from components.object_cache.effects.consequences import Consequence
 from preview.report.findings import findings
 from preview.report.headline import LONGEST, clauses, figures, headline
 from preview.report.hours import duration
-from preview.report.phrase import Prose, Value, change, contrast, plain, prose, visible
+from preview.report.phrase import Value, change, contrast, plain, prose, visible
 from preview.report.reasons import group_reasons
 from preview.report.words import doings, first_few, out_at_worst, ranges
 from preview.result import HostVerdict, SitePreview, State
@@ -225,12 +225,12 @@ def test_what_is_too_long_shows_that_it_goes_on() -> None:
 
 @given(texts)
 def test_a_sentence_quotes_all_that_is_more_than_a_word(text: str) -> None:
-    runs = prose(text).runs
+    phrase = prose(text)
     said = " ".join(visible(text, 600).split()) or NOTHING_SAID
     # Backticks that quote are gone, as the words between them are quoted anyhow.
-    found = plain((Prose(runs),))
+    found = plain(phrase)
     assert found.replace("`", "").split() == said.replace("`", "").split()
-    loose = "".join(run for run, quoted in runs if not quoted)
+    loose = "".join(each for each in phrase if isinstance(each, str))
     assert not set(loose) & set("`@#<>[]&*_~|$\\/{}=") and "://" not in loose
     assert "www." not in loose and "GH-" not in loose and "-Allow" not in loose
 
@@ -248,7 +248,7 @@ def test_a_sentence_quotes_all_that_is_more_than_a_word(text: str) -> None:
     ],
 )
 def test_sentences_stay_readable(sentence: str, quoted: list[str]) -> None:
-    assert [run for run, is_quoted in prose(sentence).runs if is_quoted] == quoted
+    assert [each.text for each in prose(sentence) if isinstance(each, Value)] == quoted
 
 
 @pytest.mark.parametrize(

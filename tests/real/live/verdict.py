@@ -45,7 +45,7 @@ def contradictions(said: SitePreview, seen: Observation) -> Iterator[str]:
         if each.effect.action is not Action.REFUSED or each.effect.name in gone
     ]
     yield from hosts_apart(dict(_hosts(effects)), seen)
-    counts = said.counts()
+    counts = said.counts
     wiped = counts.get(Impact.REIMAGE, 0) + counts.get(Impact.REMOVE, 0)
     if len(seen.wiped) > wiped:
         yield f"wiped {len(seen.wiped)} hosts, the preview counts {wiped}"
