@@ -26,12 +26,15 @@ def opener(url: str) -> urllib.request.OpenerDirector:
 
 
 def token_of(variable: str, how: str) -> str:
-    """The token that a variable of the environment holds. Raises UsageError where it holds none."""
-    token = os.environ.get(variable, "").strip()
-    if not token:
+    """The token or password that a variable of the environment holds, as it stands there. Raises
+    UsageError, which never shows it, where it holds none, or what servers read in several ways."""
+    token = os.environ.get(variable, "")
+    if not token.strip():
         raise UsageError(f"{variable} is not set; {how}")
+    if token != token.strip():
+        raise UsageError(f"{variable} begins or ends with white space; write it without")
     if not (token.isascii() and token.isprintable()):
-        raise UsageError(f"{variable} is no token")  # what it is instead is not shown
+        raise UsageError(f"{variable} has characters that are not printable ASCII; set another one")
     return token
 
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from foresite.command import few
 from foresite.inventory.records import SOURCES, at_path, say
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import Json, items, texts
 from schemas.model.hardware import HardwareProfile, RootDisk
@@ -36,9 +37,10 @@ def compare(site: Site, file: str, lines: list[str], known: Mapping[str, Json]) 
     owners = {host.serial.casefold(): host for host in site.hosts}
     owners |= {mac: host for host in site.hosts for mac in _macs(host).values()}
     profiles = {pool.name: site.profile(pool) for pool in site.file.pools}
+    namespace = management_names(site).namespace
     problems = []
     for host in site.hosts:
-        said: Json = {"name": host.name, "site": site.name}
+        said: Json = {"name": host.name, "namespace": namespace}
         if host.name not in known:
             problems.append(say("unseen", file, said, (host.line, 1)))
             continue

@@ -8,7 +8,7 @@ import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode
+from urllib.parse import parse_qsl, urlencode, urljoin
 
 from foresite.command import UsageError
 from foresite.https import opener
@@ -37,7 +37,9 @@ class NetBox(NamedTuple):
     def all(self, path: str, query: Mapping[str, Sequence[object]]) -> Iterator[Json]:
         """Every object of a list. The next page is asked of the same server, whatever it says."""
         url, asked = f"{self.base}/api/{path}/", urlencode({**query, "limit": PAGE}, doseq=True)
-        for _ in range(MAX_PAGES):
+        seen: set[str] = set()
+        while asked not in seen and len(seen) < MAX_PAGES:
+            seen.add(asked)
             answer = self._get(url, asked)
             found = answer.get("results") if isinstance(answer, dict) else None
             if not isinstance(found, list) or not all(
@@ -48,6 +50,8 @@ class NetBox(NamedTuple):
             if not answer.get("next"):
                 return
             asked = urlencode(parse_qsl(str(answer["next"]).partition("?")[2]))
+        if asked in seen:
+            raise UsageError(f"{url}: its pages lead in a circle; what fronts NetBox cuts queries")
         raise UsageError(f"{url}: more than {MAX_PAGES} pages; narrow it down with --query")
 
     def _get(self, url: str, asked: str) -> Any:
@@ -59,8 +63,11 @@ class NetBox(NamedTuple):
                 return parse_json(_bytes(answer))
         except urllib.error.HTTPError as error:
             error.close()
-            hint = _OWN["hints"].get(str(error.code), _OWN["hints"]["0"])
-            raise UsageError(f"{url}: HTTP {error.code}; {hint}") from None
+            code, said = str(error.code), _OWN["hints"]
+            hint = said.get(code) or said.get(code[0], said["0"])
+            to = urljoin(url, error.headers.get("Location", "")).partition("?")[0]
+            hint = hint.replace("{to}", shorten(to, 200))
+            raise UsageError(f"{url}: HTTP {code}; {hint}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
             why = shorten(str(getattr(error, "reason", error)), 200)
             hint = next((said for part, said in _OWN["faults"].items() if part in why), "")

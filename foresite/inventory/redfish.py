@@ -1,11 +1,14 @@
 """Hosts as their BMCs describe them, by Redfish, with Ironic's own client (sushy 5)."""
 
+import io
 import logging
 import os
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import ip_network
 from itertools import islice
+from typing import Any
 from urllib.parse import urlsplit
 
 from foresite.command import UsageError
@@ -14,7 +17,11 @@ from foresite.inventory.records import Intake, Rules, say
 from schemas.kubernetes.bodies import Json
 
 MAX_BMCS = 4096
-_AT_ONCE, _SECONDS = 32, 20
+MAX_BYTES = 4 * 1024 * 1024
+"""Bytes of one answer of a BMC, at most."""
+SECONDS = 120.0
+"""Time for all answers of a BMC; one is waited for a sixth of it."""
+_AT_ONCE = 32
 
 
 def addresses(said: list[str]) -> list[str]:
@@ -36,6 +43,8 @@ def read(urls: list[str], rules: Rules) -> Intake:
     """The systems of BMCs as hosts; a BMC that does not answer is a problem."""
     why = "it is the account of the BMCs"
     account = [token_of(f"REDFISH_{each}", why) for each in ("USERNAME", "PASSWORD")]
+    if ":" in account[0]:  # RFC 7617, section 2
+        raise UsageError("REDFISH_USERNAME has a colon, which no login by Basic can have")
     logging.getLogger("sushy").setLevel(logging.CRITICAL)  # a BMC that is silent is a problem
     intake = Intake(rules)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -50,18 +59,48 @@ def read(urls: list[str], rules: Rules) -> Intake:
     return intake
 
 
+def _line(url: str) -> Any:
+    """What asks one BMC, and refuses whatever leads away from it: a link of its answers, a
+    redirect, or a proxy, which would get the account."""
+    import requests
+    import sushy
+    import urllib3
+
+    parts, until = urlsplit(url), time.monotonic() + SECONDS
+    origin = f"{parts.scheme}://{parts.netloc}/".lower()  # as requests writes URLs
+
+    class Own(requests.adapters.HTTPAdapter):
+        def send(self, request: Any, *rest: Any, **options: Any) -> Any:
+            if not request.url.startswith(origin):
+                raise requests.exceptions.InvalidURL("the BMC leads to another address: not asked")
+            answer = super().send(request, *rest, **{**options, "stream": True})
+            found = b""
+            while part := answer.raw.read1(1 << 16):
+                found += part
+                if len(found) > MAX_BYTES or time.monotonic() > until:
+                    raise requests.exceptions.InvalidURL("the answer is too long or too slow")
+            self.close()  # BMCs choke on lines that stay open
+            answer.raw = urllib3.HTTPResponse(io.BytesIO(found), preload_content=False)
+            return answer
+
+    line = sushy.connector.Connector(
+        url, verify=os.environ.get("SSL_CERT_FILE") or True,
+        default_request_timeout=SECONDS / 6, connect_timeout=SECONDS / 6,
+    )  # fmt: skip
+    session = vars(line)["_session"]
+    session.trust_env, session.adapters = False, {"": Own()}
+    return line
+
+
 def _systems(url: str, account: list[str]) -> list[Json] | str:
     """The systems of a BMC, with the MACs of their NICs; or why it has none."""
     try:
         import sushy
+        from urllib3.exceptions import HTTPError
     except ImportError:
         raise UsageError("install what asks BMCs: pip install 'foresite[inventory]'") from None
     try:
-        root = sushy.Sushy(
-            url, auth=sushy.auth.BasicAuth(*account),
-            verify=os.environ.get("SSL_CERT_FILE") or True, server_side_retries=0,
-            read_timeout=_SECONDS, connect_timeout=_SECONDS,
-        )  # fmt: skip
+        root = sushy.Sushy(url, auth=sushy.auth.BasicAuth(*account), connector=_line(url))
         found = []
         for system in root.get_system_collection().get_members():
             nics = system.ethernet_interfaces.get_members()
@@ -69,8 +108,8 @@ def _systems(url: str, account: list[str]) -> list[Json] | str:
             macs.pop(None, None)
             address = urlsplit(url).netloc + system.path
             found.append({**system.json, "EthernetInterfaces": macs, "address": address})
-    except (AttributeError, KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError, RecursionError) as error:
         return f"the answer is no Redfish ({type(error).__name__})"
-    except (sushy.exceptions.SushyError, OSError, ValueError) as error:
+    except (sushy.exceptions.SushyError, HTTPError, OSError, ValueError) as error:
         return str(error).partition("\n")[0]
     return found

@@ -6,6 +6,7 @@ import re
 import zipfile
 import zlib
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,10 +15,14 @@ from foresite.inventory.records import MAX_FILE, Intake, Rules
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import read_regular
 
+MAX_CSV, MAX_LINES, _TOP = 16 * 1024 * 1024, 100_000, 65_536
+"""Bytes and lines of a CSV file, at most, and its first letters, which say what separates cells."""
 MAX_UNPACKED = 128 * 1024 * 1024
 """Bytes that a spreadsheet may unpack to."""
 _FAR = re.compile(rb"""\br\s*=\s*["'](?:[A-Z]{3}|[A-Z]*[0-9]{5})""")
 """A place of a cell that is far off: calamine makes room for all cells before it, and aborts."""
+_BOOK, _ZIPPED = "xl/workbook.xml", {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
+"""The part that makes a file an xlsx, and the ways in which its parts are packed."""
 _ABOVE = 20
 """Lines in which the headings are looked for: titles stand above them."""
 
@@ -32,9 +37,13 @@ class Table(NamedTuple):
 def read_csv(path: Path) -> Table:
     """A CSV file; its first lines say what separates the cells. Raises UsageError."""
     try:
-        text = read_regular(path, MAX_FILE).decode("utf-8-sig")
-        separator = max(",;\t", key="".join(text.splitlines()[:_ABOVE]).count)
-        return Table(str(path), list(csv.reader(io.StringIO(text), delimiter=separator)))
+        text = read_regular(path, MAX_CSV).decode("utf-8-sig")
+        separator = max(",;\t", key="".join(text[:_TOP].splitlines()[:_ABOVE]).count)
+        lines = csv.reader(io.StringIO(text), delimiter=separator)
+        rows = list(islice(lines, MAX_LINES + 1))
+        if len(rows) > MAX_LINES:
+            raise UsageError(f"{path}: more than {MAX_LINES} lines; copy those of one site")
+        return Table(str(path), rows)
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path}: {error}; save it as CSV UTF-8") from None
 
@@ -48,6 +57,9 @@ def read_sheet(path: Path, sheet: str) -> Table:
         raise UsageError("install what reads it: pip install 'foresite[inventory]'") from None
     try:
         parts = zipfile.ZipFile(data).infolist()
+        packed = {each.filename: each.compress_type for each in parts}
+        if _BOOK not in packed or not _ZIPPED.issuperset(packed.values()):
+            raise UsageError(f"{path} is no xlsx; save it as an Excel workbook")
         if sum(each.file_size for each in parts) > MAX_UNPACKED:
             raise UsageError(f"{path} unpacks to more than {MAX_UNPACKED} bytes")
         if any(_FAR.search(zipfile.ZipFile(data).read(each)) for each in parts):
@@ -58,7 +70,8 @@ def read_sheet(path: Path, sheet: str) -> Table:
             each.name for each in book.sheets_metadata if str(each.visible).endswith(".Visible")
         ]
         if sheet not in seen and (sheet or len(seen) != 1):
-            raise UsageError(f"{path}: say --sheet, one of {few(seen, 10)}")
+            names = few(seen, 10) or "none that is visible"
+            raise UsageError(f"{path}: say --sheet, one of {names}")
         name = sheet or seen[0]
         rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
     except (CalamineError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
