@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from foresite.command import UsageError
 from schemas.kubernetes.forms import HOST
 from schemas.kubernetes.masking import shorten
+from schemas.reading.bounded import parse_json
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -19,10 +21,25 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return
 
 
-def opener(url: str) -> urllib.request.OpenerDirector:
+def opener(url: str, *, direct: bool = False) -> urllib.request.OpenerDirector:
     """What opens a URL that ``server_url`` has passed. Without TLS no proxy gets the request."""
-    direct = [urllib.request.ProxyHandler({})] if url.startswith("http:") else []
-    return urllib.request.build_opener(NoRedirect, *direct)
+    alone = [urllib.request.ProxyHandler({})] if direct or url.startswith("http:") else []
+    return urllib.request.build_opener(NoRedirect, *alone)
+
+
+def ask(url: str, headers: dict[str, str], most: int, seconds: float, *, direct: bool) -> Any:
+    """The JSON of an answer, in so many bytes and about so long. Raises OSError, HTTPException, and
+    ValueError for what is no JSON."""
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 server_url
+    until, found = time.monotonic() + seconds, b""
+    with opener(url, direct=direct).open(request, timeout=seconds / 2) as answer:
+        while part := answer.read1(1 << 20):
+            found += part
+            if len(found) > most:
+                raise OSError(f"more than {most} bytes")
+            if time.monotonic() > until:
+                raise OSError(f"no whole answer in {seconds:.0f} s")
+    return parse_json(found)
 
 
 def token_of(variable: str, how: str) -> str:

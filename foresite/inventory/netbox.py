@@ -2,20 +2,17 @@
 server gets. Sources: NetBox 4.7.3, docs/integrations/rest-api.md; dcim/api/serializers_."""
 
 import http.client
-import time
 import urllib.error
-import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode, urljoin
 
 from foresite.command import UsageError
-from foresite.https import opener
-from foresite.inventory.records import SOURCES, Intake, Rules, at_path
+from foresite.https import ask
+from foresite.inventory.records import SOURCES, Intake, Rules, at_path, explain
 from schemas.kubernetes.bodies import Json, items
 from schemas.kubernetes.masking import shorten
-from schemas.reading.bounded import parse_json
 
 PAGE, MAX_PAGES, MAX_BYTES = 1000, 100, 16 * 1024 * 1024
 """Objects that are asked for at once (MAX_PAGE_SIZE, NetBox's default), pages of one question, and
@@ -57,10 +54,8 @@ class NetBox(NamedTuple):
     def _get(self, url: str, asked: str) -> Any:
         kind = "Bearer" if self.token.startswith("nbt_") else "Token"
         headers = {"Accept": "application/json", "Authorization": f"{kind} {self.token}"}
-        request = urllib.request.Request(f"{url}?{asked}", headers=headers)  # noqa: S310 server_url
         try:
-            with opener(url).open(request, timeout=SECONDS / 2) as answer:
-                return parse_json(_bytes(answer))
+            return ask(f"{url}?{asked}", headers, MAX_BYTES, SECONDS, direct=False)
         except urllib.error.HTTPError as error:
             error.close()
             code, said = str(error.code), _OWN["hints"]
@@ -69,21 +64,7 @@ class NetBox(NamedTuple):
             hint = hint.replace("{to}", shorten(to, 200))
             raise UsageError(f"{url}: HTTP {code}; {hint}") from None
         except (OSError, http.client.HTTPException, ValueError) as error:
-            why = shorten(str(getattr(error, "reason", error)), 200)
-            hint = next((said for part, said in _OWN["faults"].items() if part in why), "")
-            raise UsageError(f"{url}: {why}{hint}") from None
-
-
-def _bytes(answer: http.client.HTTPResponse) -> bytes:
-    """The whole answer, unless it is too large or too slow."""
-    until, found = time.monotonic() + SECONDS, b""
-    while part := answer.read1(1 << 20):
-        found += part
-        if len(found) > MAX_BYTES:
-            raise OSError(f"more than {MAX_BYTES} bytes")
-        if time.monotonic() > until:
-            raise OSError(f"no whole answer in {SECONDS:.0f} s")
-    return found
+            raise UsageError(f"{url}: {explain(error)}") from None
 
 
 def read(server: NetBox, query: Mapping[str, Sequence[str]], rules: Rules) -> Intake:

@@ -86,6 +86,13 @@ def say(
     return Problem(shorten(place, 200), *at, code, path, "", *texts, also=others)
 
 
+def explain(error: Exception) -> str:
+    """An error of a connection for a person, and what it means."""
+    text = str(error if hasattr(error, "code") else getattr(error, "reason", error))
+    text = shorten(text.partition("\n")[0], 200)
+    return text + next((more for part, more in SOURCES["faults"].items() if part in text), "")
+
+
 class Intake:
     """The hosts of a source, as they come in, with the problems of its objects."""
 

@@ -73,9 +73,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Intake]:
 
 
 def test_a_bmc_is_read(bmc: Bmc, read: Callable[[str], Intake]) -> None:
-    (found,) = read(
-        bmc({ROOT: f"{ROOT}/x", f"{ROOT}/x": {"Systems": {"@odata.id": SYSTEMS}}})
-    ).records
+    (found,) = read(bmc({})).records
     assert (found.key("serial"), found.key("mac")) == ("s31", "52:54:00:03:00:31")
 
 
@@ -94,17 +92,17 @@ def test_no_other_host_gets_the_account(
     other = bmc({}).removeprefix("http://")
     intake = read(bmc({path: leads(other)}))
     (problem,) = intake.problems
-    assert "leads to another address: not asked" in problem.message and not intake.records
+    assert "other address" in problem.message and not intake.records
     assert not [each for each in asked if each.startswith(other.partition(":")[2])]
 
 
 @pytest.mark.parametrize(
     ("path", "answer", "says"),
     [
-        (ROOT, b"[" * 100_000, "no Redfish"),
+        (ROOT, b"[" * 100_000, "nested too deep"),
         (ROOT, b"<html>", "Expecting value"),
-        (ROOT, b" " * (redfish.MAX_BYTES + 1), "too long or too slow"),
-        (SYSTEMS, SYSTEMS, "redirects"),
+        (ROOT, b" " * (redfish.MAX_BYTES + 1), "more than 4194304 bytes"),
+        (SYSTEMS, SYSTEMS, "it redirects"),
         (SYSTEMS, {"Members": [None, 5]}, "no Redfish"),
         (SYSTEMS, [1], "no Redfish"),
     ],
