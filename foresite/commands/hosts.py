@@ -7,6 +7,7 @@ import os
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from foresite.command import FOUND, OK, UsageError, count, few, repository
@@ -74,17 +75,11 @@ def _import(root: Path, options: argparse.Namespace) -> int:
 
 
 def _write(folder: Path, texts: dict[str, str]) -> None:
-    """Write all files or none in place of those that are there; no link is followed."""
-    fresh = {f".{name}.new": text for name, text in texts.items()}
-    try:
-        for name in fresh:
-            (folder / name).unlink(missing_ok=True)
-        write_all(folder, fresh)
+    """Put whole files in place of those that are there; no link is followed."""
+    with TemporaryDirectory(prefix=".", dir=folder) as fresh:
+        write_all(Path(fresh), texts)
         for name in texts:
-            os.replace(folder / f".{name}.new", folder / name)
-    finally:
-        for name in fresh:
-            (folder / name).unlink(missing_ok=True)
+            os.replace(Path(fresh, name), folder / name)
 
 
 def _lines(root: Path, name: str) -> list[str]:

@@ -1,18 +1,16 @@
 """Hosts of NetBox (4.2 to 4.7), by its REST API: read only, in pages, with a token that only its
 server gets. Sources: NetBox 4.7.3, docs/integrations/rest-api.md; dcim/api/serializers_."""
 
-import http.client
-import urllib.error
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any, NamedTuple
-from urllib.parse import parse_qsl, urlencode, urljoin
+from urllib.parse import parse_qsl, urlencode
 
 from foresite.command import UsageError
 from foresite.https import ask
 from foresite.inventory.records import SOURCES, Intake, Rules, at_path, explain
 from schemas.kubernetes.bodies import Json, items
-from schemas.kubernetes.masking import shorten
 
 PAGE, MAX_PAGES, MAX_BYTES = 1000, 100, 16 * 1024 * 1024
 """Objects that are asked for at once (MAX_PAGE_SIZE, NetBox's default), pages of one question, and
@@ -56,15 +54,8 @@ class NetBox(NamedTuple):
         headers = {"Accept": "application/json", "Authorization": f"{kind} {self.token}"}
         try:
             return ask(f"{url}?{asked}", headers, MAX_BYTES, SECONDS, direct=False)
-        except urllib.error.HTTPError as error:
-            error.close()
-            code, said = str(error.code), _OWN["hints"]
-            hint = said.get(code) or said.get(code[0], said["0"])
-            to = urljoin(url, error.headers.get("Location", "")).partition("?")[0]
-            hint = hint.replace("{to}", shorten(to, 200))
-            raise UsageError(f"{url}: HTTP {code}; {hint}") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise UsageError(f"{url}: {explain(error)}") from None
+        except (OSError, HTTPException, ValueError) as error:
+            raise UsageError(f"{url}: {explain(error, 'netbox')}") from None
 
 
 def read(server: NetBox, query: Mapping[str, Sequence[str]], rules: Rules) -> Intake:

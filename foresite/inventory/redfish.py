@@ -96,5 +96,5 @@ def _systems(url: str, account: list[str]) -> list[Json] | str:
     except (AttributeError, KeyError, TypeError) as error:
         return f"the answer is no Redfish ({type(error).__name__})"
     except (sushy.exceptions.SushyError, HTTPException, OSError, ValueError) as error:
-        return explain(error)
+        return explain(error, "redfish")
     return found
