@@ -6,7 +6,7 @@ import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
-from ipaddress import ip_network
+from ipaddress import IPv4Network
 from itertools import islice
 from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
@@ -30,7 +30,7 @@ def addresses(said: list[str]) -> list[str]:
     found: list[str] = []
     for each in said:
         try:
-            found += map(str, islice(ip_network(each).hosts(), MAX_BMCS + 1))
+            found += map(str, islice(IPv4Network(each).hosts(), MAX_BMCS + 1))
         except ValueError:
             if re.fullmatch(r"[0-9.]+/[0-9]+", each):
                 raise UsageError(f"--bmc {each}: write the network's own address") from None

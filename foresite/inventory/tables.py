@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from foresite.command import UsageError, few
 from foresite.inventory.records import MAX_FILE, Intake, Rules
@@ -27,11 +27,8 @@ _ABOVE = 20
 """Lines in which the headings are looked for: titles stand above them."""
 
 
-class Table(NamedTuple):
-    """The rows of a table, and the name of its file and sheet."""
-
-    name: str
-    rows: Sequence[Sequence[Any]]
+Table = tuple[str, Sequence[Sequence[Any]]]
+"""The name of a file and sheet, and its rows."""
 
 
 def read_csv(path: Path) -> Table:
@@ -43,7 +40,7 @@ def read_csv(path: Path) -> Table:
         rows = list(islice(lines, MAX_LINES + 1))
         if len(rows) > MAX_LINES:
             raise UsageError(f"{path}: more than {MAX_LINES} lines; copy those of one site")
-        return Table(str(path), rows)
+        return str(path), rows
     except (UnicodeDecodeError, csv.Error) as error:
         raise UsageError(f"{path}: {error}; save it as CSV UTF-8") from None
 
@@ -76,23 +73,24 @@ def read_sheet(path: Path, sheet: str) -> Table:
         rows = book.get_sheet_by_name(name).to_python(skip_empty_area=False)
     except (CalamineError, zipfile.BadZipFile, zlib.error, RuntimeError) as error:
         raise UsageError(f"{path} is no xlsx: {shorten(str(error), 200)}") from None
-    return Table(f"{path} {name}", rows)
+    return f"{path} {name}", rows
 
 
 def read_rows(table: Table, rules: Rules) -> Intake:
     """The hosts of a table, below the line of its headings. Raises UsageError where it has none."""
-    intake, known = Intake(rules), {_bare(h): h for hs in rules.columns.values() for h in hs}
-    tops = [[known.get(_bare(each), "") for each in cells] for cells in table.rows[:_ABOVE]]
+    (name, lines), intake = table, Intake(rules)
+    known = {_bare(heading): heading for each in rules.columns.values() for heading in each}
+    tops = [[known.get(_bare(each), "") for each in cells] for cells in lines[:_ABOVE]]
     top = next((at for at, each in enumerate(tops) if len({*each} - {""}) > 1), None)
     if top is None:
         names = few(sorted(known.values()), 100)
-        raise UsageError(f"{table.name}: no line has two headings of {names}; say yours in --map")
+        raise UsageError(f"{name}: no line has two headings of {names}; say yours in --map")
     twice = sorted({each for each in tops[top] if each and tops[top].count(each) > 1})
     if twice:
-        raise UsageError(f"{table.name}:{top + 1}: {few(twice, 5)} stands twice as a heading")
-    for number, row in enumerate(table.rows[top + 1 :], start=top + 2):
+        raise UsageError(f"{name}:{top + 1}: {few(twice, 5)} stands twice as a heading")
+    for number, row in enumerate(lines[top + 1 :], start=top + 2):
         if any(str(cell).strip() for cell in row):
-            place = f"{table.name}:{number}"
+            place = f"{name}:{number}"
             intake.add(place, place, dict(zip(tops[top], row, strict=False)))
     return intake
 
