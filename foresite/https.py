@@ -64,9 +64,8 @@ def server_url(option: str, url: str) -> str:
         raise UsageError(f"{option} {shorten(url)}: {error}") from None
     loopback = parts.hostname in ("127.0.0.1", "localhost")
     if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
-        raise UsageError(
-            f"{option}: write https:// and a name or IPv4 address in ASCII, without a user"
-        )
+        how = "the server's name in ASCII, or its IPv4 address, without a user"
+        raise UsageError(f"{option}: write https:// and {how}")
     if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
         raise UsageError(f"{option} {shorten(url)}: a token goes over https only")
     return url.rstrip("/")
