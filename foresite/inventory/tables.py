@@ -54,8 +54,8 @@ def read_sheet(path: Path, sheet: str) -> Table:
         raise UsageError("install what reads it: pip install 'foresite[inventory]'") from None
     try:
         parts = zipfile.ZipFile(data).infolist()
-        packed = {each.filename: each.compress_type for each in parts}
-        if _BOOK not in packed or not _ZIPPED.issuperset(packed.values()):
+        packed = {each.compress_type for each in parts}
+        if packed - _ZIPPED or _BOOK not in [each.filename for each in parts]:
             raise UsageError(f"{path} is no xlsx; save it as an Excel workbook")
         if sum(each.file_size for each in parts) > MAX_UNPACKED:
             raise UsageError(f"{path} unpacks to more than {MAX_UNPACKED} bytes")

@@ -105,8 +105,8 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
         yield _secrets(server, references, {**where, "namespace": namespace})
     if management and site.file.cluster.context is None:
         named = f"namespaces/{where['namespace']}/clusters/{where['name']}"
-        status = (server.get(f"/apis/cluster.x-k8s.io/v1beta2/{named}") or {}).get("status") or {}
-        ready = (status.get("initialization") or {}).get("controlPlaneInitialized") is True
+        cluster = server.get(f"/apis/cluster.x-k8s.io/v1beta2/{named}") or {}
+        ready = mapping(cluster, "status", "initialization").get("controlPlaneInitialized") is True
         yield find("cluster-ready" if ready else "cluster-wait", where)
 
 
