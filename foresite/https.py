@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 import urllib.request
 from typing import Any
 from urllib.parse import urlsplit
@@ -9,6 +10,7 @@ from urllib.parse import urlsplit
 from foresite.command import UsageError
 from schemas.kubernetes.forms import HOST
 from schemas.kubernetes.masking import shorten
+from schemas.reading.bounded import parse_json
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):
@@ -19,19 +21,37 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
         return
 
 
-def opener(url: str) -> urllib.request.OpenerDirector:
+def opener(url: str, *, direct: bool = False) -> urllib.request.OpenerDirector:
     """What opens a URL that ``server_url`` has passed. Without TLS no proxy gets the request."""
-    direct = [urllib.request.ProxyHandler({})] if url.startswith("http:") else []
-    return urllib.request.build_opener(NoRedirect, *direct)
+    alone = [urllib.request.ProxyHandler({})] if direct or url.startswith("http:") else []
+    return urllib.request.build_opener(NoRedirect, *alone)
+
+
+def ask(url: str, headers: dict[str, str], most: int, seconds: float, *, direct: bool) -> Any:
+    """The JSON of an answer, in so many bytes and about so long. Raises OSError, HTTPException, and
+    ValueError for what is no JSON."""
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 server_url
+    until, found = time.monotonic() + seconds, b""
+    with opener(url, direct=direct).open(request, timeout=seconds / 2) as answer:
+        while part := answer.read1(1 << 20):
+            found += part
+            if len(found) > most:
+                raise OSError(f"more than {most} bytes")
+            if time.monotonic() > until:
+                raise OSError(f"no whole answer in {seconds:.0f} s")
+    return parse_json(found)
 
 
 def token_of(variable: str, how: str) -> str:
-    """The token that a variable of the environment holds. Raises UsageError where it holds none."""
-    token = os.environ.get(variable, "").strip()
-    if not token:
+    """The token or password that a variable of the environment holds, as it stands there. Raises
+    UsageError, which never shows it, where it holds none, or what servers read in several ways."""
+    token = os.environ.get(variable, "")
+    if not token.strip():
         raise UsageError(f"{variable} is not set; {how}")
+    if token != token.strip():
+        raise UsageError(f"{variable} begins or ends with white space; write it without")
     if not (token.isascii() and token.isprintable()):
-        raise UsageError(f"{variable} is no token")  # what it is instead is not shown
+        raise UsageError(f"{variable} has characters that are not printable ASCII; set another one")
     return token
 
 
@@ -44,7 +64,8 @@ def server_url(option: str, url: str) -> str:
         raise UsageError(f"{option} {shorten(url)}: {error}") from None
     loopback = parts.hostname in ("127.0.0.1", "localhost")
     if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
-        raise UsageError(f"{option}: write https:// and the server's name in ASCII, without a user")
+        how = "the server's name in ASCII, or its IPv4 address, without a user"
+        raise UsageError(f"{option}: write https:// and {how}")
     if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
         raise UsageError(f"{option} {shorten(url)}: a token goes over https only")
     return url.rstrip("/")

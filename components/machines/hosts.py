@@ -5,6 +5,8 @@ takes the host (image, user data, power) is its own.
 """
 
 import functools
+from collections import Counter
+from collections.abc import Iterable
 
 from components.machines import names
 from components.machines.adopted import kept_host
@@ -19,11 +21,20 @@ from schemas.reading.host_list import OUT, SPARE, Host
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at
 creation (CAPM3 1.13, metal3machine_manager.go). ``online`` is required by the schema."""
+GOING = "machines of hosts that go out"
+"""The losses that ``mass_out`` counts."""
 
 
 def is_out(body: Json) -> bool:
     """True of a BareMetalHost that is away for repair: it has no machine that could be lost."""
     return mapping(body, "metadata", "labels").get(names.STATE_LABEL) == OUT
+
+
+def mass_out(pools: Iterable[str], going: Iterable[str]) -> int:
+    """How many hosts go out at once where that is no upkeep: in a pool more than one, and more than
+    a tenth. Both are the pools of hosts: of all in service, and of those that go out."""
+    there = Counter(pools)
+    return sum(n for pool, n in Counter(going).items() if n > max(1, there[pool] // 10))
 
 
 def hosts(site: Site) -> list[Manifest]:

@@ -7,10 +7,12 @@ import os
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from foresite.command import FOUND, OK, UsageError, count, few, repository
 from foresite.commands.check import show_problems, sound
+from foresite.commands.new import write_all
 from foresite.delivery.servers.metal3 import metal3_objects
 from foresite.https import server_url, token_of
 from foresite.inventory import metal3, netbox, redfish, tables
@@ -18,15 +20,18 @@ from foresite.inventory.comparison import compare
 from foresite.inventory.proposal import Proposal, as_csv
 from foresite.inventory.records import SOURCES, Intake, at_path, read_rules, say
 from preview.states.snapshot import DATA
+from schemas.facts.adopted import management_names
 from schemas.kubernetes.bodies import Json, items
 from schemas.load import Loaded, load_site
 from schemas.model.codes import Code
 from schemas.reading.catalogue import installed_files
-from schemas.reading.host_list import COLUMNS, EVERY_COLUMN, is_further
+from schemas.reading.host_list import EVERY_COLUMN, is_further
 from schemas.reading.site_files import HOST_LIST, read
 from schemas.reading.tree import Tree
 
 _SOURCES = ("netbox", "metal3", "xlsx", "csv", "redfish")
+_UNREAD = [Code(e) for e in ("hosts-text", "hosts-columns", "file-unreadable", "file-too-large")]
+"""Faults of a list that no cell can be read of, so that nothing may take its place."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -41,12 +46,11 @@ def _import(root: Path, options: argparse.Namespace) -> int:
     if wrong := [e for e in options.take if e not in EVERY_COLUMN and not is_further(e)]:
         raise UsageError(f"--take {few(wrong, 5)}: write one of {', '.join(EVERY_COLUMN)}")
     loaded, name = load_site(root, options.site), options.site + HOST_LIST
-    lines = _lines(root, name)
-    header = lines[0].split(",") if lines else [*COLUMNS]
-    ragged = any(len(each.split(",")) != len(header) for each in lines)
-    if loaded.document is None or ragged or not {*COLUMNS} <= {*header}:
+    unread = [e for e in loaded.problems if e.file == f"sites/{name}" and e.code in _UNREAD]
+    if loaded.document is None or unread:
         show_problems(options.format, {options.site: loaded}, list(loaded.problems))
         return FOUND
+    lines = _lines(root, name)
     intake = _intake(options, loaded.document.value, lines)
     if not intake.records and not intake.problems:
         raise UsageError(f"{options.source}: no hosts; nothing was written")
@@ -59,11 +63,9 @@ def _import(root: Path, options: argparse.Namespace) -> int:
     wanted = name if options.write else f"{options.site}.hosts.proposed.csv"
     texts = {wanted: found.text(), f"{options.site}.hosts.changes.csv": as_csv(found.changes)}
     told = [f"{count(len(intake.records), 'host')} of {options.source}: {found.summary()}"]
-    for file, text in texts.items() if found.changes else ():
-        fresh = root / "sites" / f".{file}.new"
-        fresh.write_text(text, "utf-8", newline="\n")
-        os.replace(fresh, root / "sites" / file)
-        told.append(f"written: sites/{file}")
+    if found.changes:
+        _write(root / "sites", texts)
+        told += [f"written: sites/{file}" for file in texts]
     more = [replace(each, file=f"sites/{wanted}") for each in judged
             if each.value or each.code is not Code("hosts-cell")]  # fmt: skip
     problems = [*found.problems, *more]
@@ -71,10 +73,19 @@ def _import(root: Path, options: argparse.Namespace) -> int:
     return FOUND if problems else OK
 
 
+def _write(folder: Path, texts: dict[str, str]) -> None:
+    """Put whole files in place of those that are there; no link is followed."""
+    with TemporaryDirectory(prefix=".", dir=folder) as fresh:
+        write_all(Path(fresh), texts)
+        for name in texts:
+            os.replace(Path(fresh, name), folder / name)
+
+
 def _lines(root: Path, name: str) -> list[str]:
-    """The lines of a host list; none where it cannot be read."""
+    """The lines of a host list that has been read; none where there is no such file."""
     data = read(root / "sites", name)
-    return data.decode("utf-8", "replace").splitlines() if isinstance(data, bytes) else []
+    text = data.decode() if isinstance(data, bytes) else ""
+    return text.replace("\r\n", "\n").removesuffix("\n").split("\n") if text else []
 
 
 def _intake(options: argparse.Namespace, site: Any, lines: list[str]) -> Intake:
@@ -83,7 +94,8 @@ def _intake(options: argparse.Namespace, site: Any, lines: list[str]) -> Intake:
     rules = read_rules(source if source in SOURCES else "table", options.map)
     if source == "metal3":
         context = at_path(site, "management")
-        return metal3.read(_objects(options, file, context), str(file or context), rules)
+        space = at_path(site, "adopted.namespace") or options.site  # the list may have faults yet
+        return metal3.read(_objects(file, context, space), str(file or context), rules)
     if source == "redfish":
         cells = [dict(zip(lines[0].split(","), each.split(","), strict=True)) for each in lines]
         return redfish.read(redfish.addresses(options.bmc or [e["bmc"] for e in cells[1:]]), rules)
@@ -102,12 +114,12 @@ def _intake(options: argparse.Namespace, site: Any, lines: list[str]) -> Intake:
     return tables.read_rows(table, rules)
 
 
-def _objects(options: argparse.Namespace, file: Path | None, context: str) -> list[Json]:
+def _objects(file: Path | None, context: str, namespace: str) -> list[Json]:
     """The hosts and their hardware: of a file, or else of the management cluster."""
     if file:
-        return metal3.read_objects(file)
+        return metal3.read_objects(file, namespace)
     return [{**each, "kind": kind} for kind, plural in metal3.KINDS.items()
-            for each in metal3_objects(context, options.site, plural)]  # fmt: skip
+            for each in metal3_objects(context, namespace, plural)]  # fmt: skip
 
 
 def _compare_networks(intake: Intake, site: Any) -> None:
@@ -135,7 +147,8 @@ def _verify(root: Path, options: argparse.Namespace) -> int:
     (site,) = sound(root, [options.site], options.format)
     name = options.site + HOST_LIST
     file = None if options.source in (None, "cluster") else Path(options.source)
-    known = metal3.hardware(_objects(options, file, site.file.management))
+    space = management_names(site).namespace
+    known = metal3.hardware(_objects(file, site.file.management, space))
     problems = compare(site, f"sites/{name}", _lines(root, name), known)
     wrong = {each.line for each in problems if each.code is Code("host-differs")}
     unseen = {each.line for each in problems} - wrong

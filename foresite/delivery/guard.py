@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from components.machines.hosts import is_out
+from components.machines.hosts import GOING, is_out, mass_out
 from components.machines.names import POOL_LABEL, ZONE_LABEL
 from components.making.manifest import Json, Manifest, Target
 from components.making.told import Told
@@ -17,6 +17,7 @@ from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import SMALL, Stated, ident
 from preview.gates import GROW, REMOVE
 from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
+from schemas.kubernetes.bodies import mapping
 
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
@@ -34,6 +35,8 @@ class Change(NamedTuple):
     """Objects more, where there are so many that it has to be said; else 0."""
     longer: list[str]
     """Objects that are many times as long as before."""
+    going: int
+    """Hosts that go out at once, where there are so many that it has to be said; else 0."""
 
 
 def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Change:
@@ -44,7 +47,11 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
         if not each.keep
         and (key not in wanted or ident(wanted[key].target, wanted[key].body) != each.ident)
     ]
-    out = Counter(place for key in state.keys() & wanted for place in _goes_out(state, wanted, key))
+    going = [_goes_out(state, wanted, key) for key in state.keys() & wanted]
+    out = Counter(place for places in going for place in places)
+    hosts = [e.body for e in state.values() if e.kind == "BareMetalHost" and not is_out(e.body)]
+    there = (mapping(body, "metadata", "labels").get(POOL_LABEL, "") for body in hosts)
+    many = mass_out(there, (places[0] for places in going if places))
     machines = 0
     for key, each in state.items():
         if each.kind == "MachineDeployment":
@@ -57,7 +64,7 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
         and (long := size(wanted[key])) > LARGE
         and long > TIMES_SIZE * size(Manifest("", each.body))
     ]
-    return Change(gone, machines, sum(_more(state, wanted)), longer)
+    return Change(gone, machines, sum(_more(state, wanted)), longer, many)
 
 
 def _goes_out(
@@ -66,8 +73,8 @@ def _goes_out(
     """The pool, and the pool and zone, of a host that goes out: its Machine is not lost."""
     if is_out(state[key].body) or not is_out(wanted[key].body):
         return ()
-    now = wanted[key].body["metadata"]["labels"]
-    return now[POOL_LABEL], f"{now[POOL_LABEL]}/{now[ZONE_LABEL]}"
+    had = mapping(state[key].body, "metadata", "labels")
+    return had.get(POOL_LABEL, ""), f"{had.get(POOL_LABEL)}/{had.get(ZONE_LABEL)}"
 
 
 def _replicas(body: Json) -> int:
@@ -133,7 +140,7 @@ def _losses(found: Change, lost: list[Stated]) -> dict[str, int]:
     kinds = Counter(each.kind for each in found.gone if each.holds_data)
     hosts = max(kinds.pop("BareMetalHost", 0), found.machines)
     kinds.pop("MachineDeployment", None)
-    counts = {"hosts": hosts, **dict(sorted(kinds.items()))}
+    counts = {"hosts": hosts, GOING: found.going, **dict(sorted(kinds.items()))}
     rest = [e for e in found.gone if not e.holds_data and e.kind != "BareMetalHost"]  # were out
     if len(rest) > SMALL:
         counts["other objects"] = len(rest)

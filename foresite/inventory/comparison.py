@@ -6,10 +6,11 @@ ironic-python-agent, which counts logical processors.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from foresite.command import few
 from foresite.inventory.records import SOURCES, at_path, say
+from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import Json, items, texts
 from schemas.model.hardware import HardwareProfile, RootDisk
@@ -21,14 +22,9 @@ _NEAR = 0.02
 """Share by which memory and disks may differ from a profile: firmware keeps some, makers round."""
 
 
-class _Check(NamedTuple):
-    """What differs: the column that says it, what it is, and both values; none are found where
-    nobody knows."""
-
-    column: str
-    what: str
-    found: list[str]
-    wanted: str
+_Check = tuple[str, str, list[str], str]
+"""A difference: the column that says it, what it is, and both values; none are found where nobody
+knows."""
 
 
 def compare(site: Site, file: str, lines: list[str], known: Mapping[str, Json]) -> list[Problem]:
@@ -36,9 +32,10 @@ def compare(site: Site, file: str, lines: list[str], known: Mapping[str, Json]) 
     owners = {host.serial.casefold(): host for host in site.hosts}
     owners |= {mac: host for host in site.hosts for mac in _macs(host).values()}
     profiles = {pool.name: site.profile(pool) for pool in site.file.pools}
+    namespace = management_names(site).namespace
     problems = []
     for host in site.hosts:
-        said: Json = {"name": host.name, "site": site.name}
+        said: Json = {"name": host.name, "namespace": namespace}
         if host.name not in known:
             problems.append(say("unseen", file, said, (host.line, 1)))
             continue
@@ -60,20 +57,20 @@ def _macs(host: Host) -> dict[str, str]:
 def _checks(host: Host, profile: HardwareProfile, known: Json) -> Iterator[_Check]:
     serial = at_path(known, "systemVendor.serialNumber")
     if serial.casefold() != host.serial.casefold():
-        yield _Check("serial", "serial", [serial] if serial else [], host.serial)
+        yield "serial", "serial", [serial] if serial else [], host.serial
     nics = [(at_path(e, "mac").lower(), e.get("pxe")) for e in items(known, "nics")]
     macs, booted = sorted({mac for mac, _ in nics}), sorted({mac for mac, pxe in nics if pxe})
     for column, mac in _macs(host).items():
         if mac not in macs:
-            yield _Check(column, "NICs", macs, mac)
+            yield column, "NICs", macs, mac
         elif column == "mac" and booted and mac not in booted:
-            yield _Check(column, "the boot NIC", booted, mac)
+            yield column, "the boot NIC", booted, mac
     arch, cores = at_path(known, "cpu.arch"), at_path(known, "cpu.count")
     if _ARCH.get(arch) != profile.arch.value:
-        yield _Check("pool", "architecture", [arch] if arch else [], profile.arch.value)
+        yield "pool", "architecture", [arch] if arch else [], profile.arch.value
     if cores not in {str(profile.cpu_cores * threads) for threads in (1, 2)}:
         wanted = f"those of {profile.cpu_cores} cores"
-        yield _Check("pool", "logical processors", [cores] if cores else [], wanted)
+        yield "pool", "logical processors", [cores] if cores else [], wanted
     memory = _number(known, "ramMebibytes") / 1024
     yield from _amount("memory", memory, profile.memory_gib, "GiB")
     yield from _disks(host, profile, items(known, "storage"))
@@ -81,7 +78,7 @@ def _checks(host: Host, profile: HardwareProfile, known: Json) -> Iterator[_Chec
 
 def _amount(what: str, found: float, wanted: int | None, unit: str) -> Iterator[_Check]:
     if wanted and abs(found - wanted) > _NEAR * wanted:
-        yield _Check("pool", what, [f"{found:.0f} {unit}"] if found else [], f"{wanted} {unit}")
+        yield "pool", what, [f"{found:.0f} {unit}"] if found else [], f"{wanted} {unit}"
 
 
 def _disks(host: Host, profile: HardwareProfile, disks: list[Json]) -> Iterator[_Check]:
@@ -91,14 +88,14 @@ def _disks(host: Host, profile: HardwareProfile, disks: list[Json]) -> Iterator[
     own = next((each for each in disks if _fits(each, hints)), None)
     if own is None and not profile.raid:  # volumes are made after the inspection
         wanted = ", ".join(f"{name} {value}" for name, value in hints.items())
-        yield _Check("root_disk" if host.root_disk else "pool", "disks", names, wanted)
+        yield "root_disk" if host.root_disk else "pool", "disks", names, wanted
     data, nvme = profile.data_disks, [e for e in disks if e.get("type") == "NVME" and e is not own]
     if data and data.count and len(nvme) != data.count:
-        yield _Check("pool", "NVMe data disks", [str(len(nvme))], str(data.count))
+        yield "pool", "NVMe data disks", [str(len(nvme))], str(data.count)
     links = {link for each in disks for link in _links(each)}
     missing = [each for each in data.devices if each not in links] if data else []
     if missing:
-        yield _Check("pool", "disks", names, few(missing, 4))
+        yield "pool", "disks", names, few(missing, 4)
     space = sum(_number(each, "sizeBytes") for each in nvme) / 1e9
     yield from _amount("NVMe space beside the root disk", space, profile.data_nvme_gb, "GB")
 

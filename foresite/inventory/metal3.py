@@ -3,7 +3,7 @@ Source: Bare Metal Operator 0.13, apis/metal3.io/v1alpha1."""
 
 from pathlib import Path
 
-from foresite.command import UsageError
+from foresite.command import UsageError, few
 from foresite.inventory.records import MAX_FILE, Intake, Rules, at_path
 from schemas.kubernetes.bodies import Json, items, mapping
 from schemas.reading.bounded import parse_json, read_regular
@@ -11,8 +11,9 @@ from schemas.reading.bounded import parse_json, read_regular
 KINDS = {"BareMetalHost": "baremetalhosts", "HardwareData": "hardwaredata"}
 
 
-def read_objects(path: Path) -> list[Json]:
-    """The objects of a file that ``kubectl get -o json`` wrote. Raises UsageError."""
+def read_objects(path: Path, namespace: str) -> list[Json]:
+    """The objects of a file that ``kubectl get -o json`` wrote; of several namespaces those of
+    ``namespace``. Raises UsageError."""
     try:
         body = parse_json(read_regular(path, MAX_FILE))
     except ValueError as error:
@@ -20,9 +21,13 @@ def read_objects(path: Path) -> list[Json]:
     listed = [*(items(body, "items") if isinstance(body, dict) else ()), body]
     found = [e for e in listed if at_path(e, "kind") in KINDS and at_path(e, "metadata.name")]
     if not found:
-        how = "kubectl get baremetalhosts,hardwaredata -n SITE -o json"
+        how = f"kubectl get baremetalhosts,hardwaredata -n {namespace} -o json"
         raise UsageError(f"{path}: neither BareMetalHosts nor HardwareData; write it with: {how}")
-    return found
+    spaces = {at_path(each, "metadata.namespace") for each in found}
+    if len(spaces) > 1 and namespace not in spaces:
+        raise UsageError(f"{path}: hosts of {few(sorted(spaces), 5)}, and none of {namespace}")
+    own = {namespace, ""} if namespace in spaces else spaces
+    return [each for each in found if at_path(each, "metadata.namespace") in own]
 
 
 def hardware(objects: list[Json]) -> dict[str, Json]:

@@ -1,21 +1,16 @@
 """Hosts of NetBox (4.2 to 4.7), by its REST API: read only, in pages, with a token that only its
 server gets. Sources: NetBox 4.7.3, docs/integrations/rest-api.md; dcim/api/serializers_."""
 
-import http.client
-import time
-import urllib.error
-import urllib.request
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from http.client import HTTPException
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
 from foresite.command import UsageError
-from foresite.https import opener
-from foresite.inventory.records import SOURCES, Intake, Rules, at_path
+from foresite.https import ask
+from foresite.inventory.records import SOURCES, Intake, Rules, at_path, explain
 from schemas.kubernetes.bodies import Json, items
-from schemas.kubernetes.masking import shorten
-from schemas.reading.bounded import parse_json
 
 PAGE, MAX_PAGES, MAX_BYTES = 1000, 100, 16 * 1024 * 1024
 """Objects that are asked for at once (MAX_PAGE_SIZE, NetBox's default), pages of one question, and
@@ -37,7 +32,9 @@ class NetBox(NamedTuple):
     def all(self, path: str, query: Mapping[str, Sequence[object]]) -> Iterator[Json]:
         """Every object of a list. The next page is asked of the same server, whatever it says."""
         url, asked = f"{self.base}/api/{path}/", urlencode({**query, "limit": PAGE}, doseq=True)
-        for _ in range(MAX_PAGES):
+        seen: set[str] = set()
+        while asked not in seen and len(seen) < MAX_PAGES:
+            seen.add(asked)
             answer = self._get(url, asked)
             found = answer.get("results") if isinstance(answer, dict) else None
             if not isinstance(found, list) or not all(
@@ -48,35 +45,17 @@ class NetBox(NamedTuple):
             if not answer.get("next"):
                 return
             asked = urlencode(parse_qsl(str(answer["next"]).partition("?")[2]))
+        if asked in seen:
+            raise UsageError(f"{url}: its pages lead in a circle; what fronts NetBox cuts queries")
         raise UsageError(f"{url}: more than {MAX_PAGES} pages; narrow it down with --query")
 
     def _get(self, url: str, asked: str) -> Any:
         kind = "Bearer" if self.token.startswith("nbt_") else "Token"
         headers = {"Accept": "application/json", "Authorization": f"{kind} {self.token}"}
-        request = urllib.request.Request(f"{url}?{asked}", headers=headers)  # noqa: S310 server_url
         try:
-            with opener(url).open(request, timeout=SECONDS / 2) as answer:
-                return parse_json(_bytes(answer))
-        except urllib.error.HTTPError as error:
-            error.close()
-            hint = _OWN["hints"].get(str(error.code), _OWN["hints"]["0"])
-            raise UsageError(f"{url}: HTTP {error.code}; {hint}") from None
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            why = shorten(str(getattr(error, "reason", error)), 200)
-            hint = next((said for part, said in _OWN["faults"].items() if part in why), "")
-            raise UsageError(f"{url}: {why}{hint}") from None
-
-
-def _bytes(answer: http.client.HTTPResponse) -> bytes:
-    """The whole answer, unless it is too large or too slow."""
-    until, found = time.monotonic() + SECONDS, b""
-    while part := answer.read1(1 << 20):
-        found += part
-        if len(found) > MAX_BYTES:
-            raise OSError(f"more than {MAX_BYTES} bytes")
-        if time.monotonic() > until:
-            raise OSError(f"no whole answer in {SECONDS:.0f} s")
-    return found
+            return ask(f"{url}?{asked}", headers, MAX_BYTES, SECONDS, direct=False)
+        except (OSError, HTTPException, ValueError) as error:
+            raise UsageError(f"{url}: {explain(error, 'netbox')}") from None
 
 
 def read(server: NetBox, query: Mapping[str, Sequence[str]], rules: Rules) -> Intake:

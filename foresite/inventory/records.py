@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
+from urllib.error import HTTPError
 
 from pydantic import ValidationError
 
@@ -84,6 +85,18 @@ def say(
     code, others = Code(said.get("code", "host-source")), tuple(each.place for each in also)
     path = shown.get("column", "")
     return Problem(shorten(place, 200), *at, code, path, "", *texts, also=others)
+
+
+def explain(error: Exception, source: str) -> str:
+    """An error of a connection for a person, and what it means."""
+    text, to = str(getattr(error, "reason", error)), ""
+    if isinstance(error, HTTPError):
+        text, to = f"HTTP {error.code}", error.headers.get("Location", "").partition("?")[0]
+        error.close()
+    faults = {**SOURCES[source]["faults"], **SOURCES["faults"]}
+    hint = next((said for part, said in faults.items() if part in text), "")
+    text = shorten(text.partition("\n")[0], 200)
+    return f"{text}; {hint.replace('{to}', shorten(to, 200))}" if hint else text
 
 
 class Intake:

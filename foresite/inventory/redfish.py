@@ -1,20 +1,28 @@
 """Hosts as their BMCs describe them, by Redfish, with Ironic's own client (sushy 5)."""
 
+import base64
 import logging
-import os
 import re
+import time
 from concurrent.futures import ThreadPoolExecutor
-from ipaddress import ip_network
+from http.client import HTTPException
+from ipaddress import IPv4Network
 from itertools import islice
-from urllib.parse import urlsplit
+from types import SimpleNamespace
+from urllib.parse import urljoin, urlsplit
 
 from foresite.command import UsageError
-from foresite.https import server_url, token_of
-from foresite.inventory.records import Intake, Rules, say
+from foresite.https import ask, server_url, token_of
+from foresite.inventory.records import Intake, Rules, explain, say
 from schemas.kubernetes.bodies import Json
+from schemas.kubernetes.masking import shorten
 
 MAX_BMCS = 4096
-_AT_ONCE, _SECONDS = 32, 20
+MAX_BYTES = 4 * 1024 * 1024
+"""Bytes of one answer of a BMC, at most."""
+SECONDS = 120.0
+"""Time for all answers of a BMC; one may take a third of it."""
+_AT_ONCE = 32
 
 
 def addresses(said: list[str]) -> list[str]:
@@ -22,7 +30,7 @@ def addresses(said: list[str]) -> list[str]:
     found: list[str] = []
     for each in said:
         try:
-            found += map(str, islice(ip_network(each).hosts(), MAX_BMCS + 1))
+            found += map(str, islice(IPv4Network(each).hosts(), MAX_BMCS + 1))
         except ValueError:
             if re.fullmatch(r"[0-9.]+/[0-9]+", each):
                 raise UsageError(f"--bmc {each}: write the network's own address") from None
@@ -36,6 +44,8 @@ def read(urls: list[str], rules: Rules) -> Intake:
     """The systems of BMCs as hosts; a BMC that does not answer is a problem."""
     why = "it is the account of the BMCs"
     account = [token_of(f"REDFISH_{each}", why) for each in ("USERNAME", "PASSWORD")]
+    if ":" in account[0]:  # RFC 7617, section 2
+        raise UsageError("REDFISH_USERNAME has a colon, which no login by Basic can have")
     logging.getLogger("sushy").setLevel(logging.CRITICAL)  # a BMC that is silent is a problem
     intake = Intake(rules)
     with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -50,6 +60,24 @@ def read(urls: list[str], rules: Rules) -> Intake:
     return intake
 
 
+def _line(url: str, account: list[str]) -> SimpleNamespace:
+    """What sushy asks one BMC by. It refuses whatever leads away from the BMC, which would get the
+    account: a link of its answers, a redirect, a proxy."""
+    until, word = time.monotonic() + SECONDS, base64.b64encode(":".join(account).encode())
+    headers = {"Accept": "application/json", "Authorization": f"Basic {word.decode()}"}
+
+    def get(path: str = "", **_: object) -> SimpleNamespace:
+        asked = urljoin(f"{url}/", path)
+        if urlsplit(asked)[:2] != urlsplit(url)[:2]:
+            raise OSError(f"it leads to another address, which was not asked: {shorten(asked)}")
+        left = min(SECONDS / 3, max(until - time.monotonic(), 0.1))
+        body = ask(asked, headers, MAX_BYTES, left, direct=True)
+        return SimpleNamespace(json=lambda: body, content=True, headers={}, status_code=200)
+
+    nothing = lambda *_: None  # noqa: E731 the account is in the headers
+    return SimpleNamespace(get=get, set_auth=nothing, set_http_basic_auth=nothing)
+
+
 def _systems(url: str, account: list[str]) -> list[Json] | str:
     """The systems of a BMC, with the MACs of their NICs; or why it has none."""
     try:
@@ -57,11 +85,7 @@ def _systems(url: str, account: list[str]) -> list[Json] | str:
     except ImportError:
         raise UsageError("install what asks BMCs: pip install 'foresite[inventory]'") from None
     try:
-        root = sushy.Sushy(
-            url, auth=sushy.auth.BasicAuth(*account),
-            verify=os.environ.get("SSL_CERT_FILE") or True, server_side_retries=0,
-            read_timeout=_SECONDS, connect_timeout=_SECONDS,
-        )  # fmt: skip
+        root = sushy.Sushy(url, auth=sushy.auth.BasicAuth(*account), connector=_line(url, account))
         found = []
         for system in root.get_system_collection().get_members():
             nics = system.ethernet_interfaces.get_members()
@@ -71,6 +95,6 @@ def _systems(url: str, account: list[str]) -> list[Json] | str:
             found.append({**system.json, "EthernetInterfaces": macs, "address": address})
     except (AttributeError, KeyError, TypeError) as error:
         return f"the answer is no Redfish ({type(error).__name__})"
-    except (sushy.exceptions.SushyError, OSError, ValueError) as error:
-        return str(error).partition("\n")[0]
+    except (sushy.exceptions.SushyError, HTTPException, OSError, ValueError) as error:
+        return explain(error, "redfish")
     return found

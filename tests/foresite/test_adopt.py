@@ -107,6 +107,22 @@ def test_plan_says_none_for_each_host_and_what_is_left_to_write(
     assert not any(": spec" in each or " spec." in each for each in said["in place"])
 
 
+def test_hosts_are_asked_for_in_the_namespace_of_before(
+    adopted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: set[str] = set()
+
+    def listed(_context: str, namespace: str, _plural: str) -> list[Json]:
+        asked.add(namespace)
+        return []
+
+    monkeypatch.setattr("foresite.commands.hosts.metal3_objects", listed)
+    known(adopted)
+    assert main(["--root", str(adopted), "hosts", "import", "prod", "--from", "metal3"]) == 2
+    assert main(["--root", str(adopted), "hosts", "verify", "prod"]) == 1
+    assert asked == {cluster.NAMESPACE}
+
+
 def test_a_plan_is_the_same_each_time_and_overwrites_nothing(adopted: Path) -> None:
     texts = [(adopted / name).read_text() for name in WRITTEN]
     assert plan(adopted, cluster.live()) == 2

@@ -241,8 +241,11 @@ def host(number: int, state: str, error: str = "") -> Json:
 
 
 def secrets(**keys: int) -> Json:
-    rows = [{"cells": [f"lab-1-lab-{name}-bmc", count]} for name, count in keys.items()]
-    return {"columnDefinitions": [{"name": "Name"}, {"name": "Data"}], "rows": rows}
+    names = ("f:username", "f:password")
+    return {"rows": [{"object": {"metadata": {
+        "name": f"lab-1-lab-{name}-bmc",
+        "managedFields": [{"fieldsV1": {"f:data": {".": {}, key: {}}}} for key in names[:count]],
+    }}} for name, count in keys.items()]}  # fmt: skip
 
 
 BUSY = [host(1, "provisioned"), host(2, "provisioning"), host(3, "available")]
@@ -262,6 +265,8 @@ THREE = secrets(**{"001": 2, "002": 2, "003": 2})
         ({"baremetalhosts": None}, {"hosts": "not asked"}),
         ({"lab-1": {}, "secrets": None}, {"secrets": "not asked"}),
         ({"lab-1": {}, "secrets": secrets(**{"001": 2, "002": 0})}, {"secrets": "problem"}),
+        ({"lab-1": {}, "secrets": secrets(**{"001": 2, "002": 2, "003": 1})},
+         {"secrets": "problem"}),
     ],
 )  # fmt: skip
 def test_what_the_management_cluster_has_is_said(
@@ -310,6 +315,7 @@ def test_a_real_api_server_is_asked_and_no_secret_is_read(
         states = {each["check"]: each["state"] for each in found["findings"]}
         assert (states["clock"], states["hosts"], states["secrets"]) == ("ok", "later", "problem")
         assert "lab-1-lab-002-bmc" in found["next"] and "canary" not in said
+        assert "lab-1-lab-001-bmc (without username)," in found["next"]
         assert not any("secrets/" in path or method not in ("GET", "POST")
                        for method, path, _ in proxy.seen)  # fmt: skip
         proxy.ahead = -3600

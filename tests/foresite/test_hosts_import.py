@@ -141,14 +141,17 @@ def test_netbox(root: Path, run: Run, page: int) -> None:
         ("interfaces", (403, {}), "/api/dcim/interfaces/: HTTP 403"),
         ("devices", (400, {}), "--query site=SLUG"),
         ("devices", (404, {}), "without /api"),
-        ("devices", (302, {}), "it redirects"),
+        *(
+            ("devices", (code, {}), f"HTTP {code}; it redirects to http://elsewhere.example/login,")
+            for code in (301, 302, 303, 307, 308)
+        ),
         ("devices", (503, {}), "ask again"),
         ("devices", (200, b"<html>log in</html>"), "is no JSON"),
         ("devices", (200, b"[" * 100_000), "nested too deep"),
         ("devices", (200, [1]), "no list of NetBox"),
         ("devices", (200, {"results": [1]}), "no list of NetBox"),
         ("devices", (200, {"results": [], "next": None}), "no devices"),
-        ("devices", (200, {"results": [], "next": "?x=1"}), "more than 100 pages"),
+        ("devices", (200, {"results": [], "next": "?x=1"}), "lead in a circle"),
         ("devices", (200, b" " * 2000), "more than 1000 bytes"),
     ],
 )
@@ -170,8 +173,9 @@ def test_netbox_is_asked_safely(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_p
             assert code == 2 and why in said and f"{url}/api/dcim/devices/:" in said
     assert "over https only" in run("--from", "netbox", "--url", "http://netbox.example")[1]
     assert "NAME=VALUE" in run("--from", "netbox", "--query", "x", "--url", "https://n.example")[1]
-    monkeypatch.setenv("NETBOX_TOKEN", "a\nb: c")
-    assert "is no token" in run("--from", "netbox", "--url", "https://n.example")[1]
+    for wrong, why in (("a\nb: c", "printable"), ("pä", "printable"), ("a\n", "ends with white")):
+        monkeypatch.setenv("NETBOX_TOKEN", wrong)
+        assert why in run("--from", "netbox", "--url", "https://n.example")[1]
     monkeypatch.delenv("NETBOX_TOKEN")
     assert "NETBOX_TOKEN is not set" in run("--from", "netbox", "--url", "https://n.example")[1]
 
@@ -225,6 +229,7 @@ def test_hosts_that_are_not_sure_change_no_line(
         ("name,serial\n", ["--take", "x"], "--take x"),
         ("name,serial\n", ["--map", "/dev/null"], "not a regular file"),
         ("name,serial\nx,S1\n", ["--write"], "would have empty or wrong cells"),
+        ("name,serial\n" + "\n" * 100_000, [], "more than 100000 lines"),
     ],
 )
 def test_tables_that_are_none(
@@ -313,13 +318,16 @@ def test_a_spreadsheet(root: Path, run: Run, tmp_path: Path) -> None:
     assert "say --sheet, one of Hosts, More" in run(*words)[1]
     assert run(*words, "--sheet", "More")[0] == 1
     assert "one of Hosts" in run(*words, "--sheet", "x")[1]
-    for bad in (b"", b"PK\x03\x04", b"\xd0\xcf\x11\xe0"):
+    with zipfile.ZipFile(tmp_path / "z", "w", zipfile.ZIP_LZMA) as packed:
+        packed.writestr("xl/workbook.xml", b"x" * 99)
+    lzma = (tmp_path / "z").read_bytes().replace(b"\x5d", b"\xff", 1)
+    for bad in (b"", b"PK\x03\x04", b"\xd0\xcf\x11\xe0", lzma):
         file.write_bytes(bad)
         assert "is no xlsx" in run(*words)[1]
     spreadsheet(file, [*rows, ['<c r="XFD1048576"><v>1</v></c>']], {"Hosts": "visible"})
     assert "beyond column ZZ" in run(*words)[1]
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as bomb:
-        bomb.writestr("xl/1.xml", bytes(1 << 28))
+        bomb.writestr("xl/workbook.xml", bytes(1 << 28))
     assert "unpacks to more" in run(*words)[1]
 
 
@@ -372,6 +380,34 @@ def test_metal3(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     listed = {"baremetalhosts": [other], "hardwaredata": [data]}
     monkeypatch.setattr("foresite.commands.hosts.metal3_objects", lambda *asked: listed[asked[2]])
     assert "mgmt-lab BareMetalHost new-1" in run("--from", "metal3")[1]
+
+
+@pytest.mark.parametrize("data", [None, b"\xff", b"a\0b\n", b"", b"x" * (5 << 20)])
+def test_a_list_that_cannot_be_read_is_not_replaced(
+    root: Path, table: Run, data: bytes | None
+) -> None:
+    text, file = (root / LIST).read_text(), root / LIST
+    if data is None:
+        file.unlink()
+        file.symlink_to(root / "outside")
+        (root / "outside").write_text(text)
+    else:
+        file.write_bytes(data)
+    new = text.replace("EX6610C126", "S1")
+    assert table(new, "--write")[0] == 1 and not (root / PROPOSED).exists()
+    assert file.is_symlink() if data is None else file.read_bytes() == data
+
+
+def test_no_link_leads_a_file_elsewhere(root: Path, table: Run) -> None:
+    (root / "outside").write_text("kept")
+    for name in (f"sites/.{Path(PROPOSED).name}.new", PROPOSED):
+        (root / name).symlink_to(root / "outside")
+    table("name,serial\nnew-1,S1\n")
+    assert (root / "outside").read_text() == "kept" and not (root / PROPOSED).is_symlink()
+    (root / CHANGES).unlink()
+    (root / CHANGES).mkdir()
+    assert table("name,serial\nnew-1,S1\n")[0] == 2
+    assert [each.is_symlink() for each in (root / "sites").glob(".*")] == [True]
 
 
 def test_no_site_and_a_broken_list(root: Path, run: Run, table: Run) -> None:

@@ -61,6 +61,9 @@ def test_all_are_what_their_lines_say(verify: Verify) -> None:
     assert "accelerators are not known" in said
     stranger = {**inspected(0), "metadata": {"name": "other"}}
     assert "on no line: other" in verify([stranger, *(inspected(at) for at in range(3))])[1]
+    elsewhere = [{**inspected(0), "metadata": {"name": n, "namespace": n}} for n in ("x", "y")]
+    assert "on no line" not in verify([*elsewhere, *(inspected(at) for at in range(3))])[1]
+    assert "hosts of x, y, and none of lab-1" in verify(elsewhere)[1]
 
 
 def test_what_is_not_inspected_is_never_fine(verify: Verify) -> None:

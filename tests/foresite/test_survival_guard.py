@@ -83,6 +83,21 @@ def test_a_host_and_the_machine_on_it_count_once_as_in_the_preview() -> None:
     assert "2 hosts would be lost" in refused([had(pool[0])], [pool[1]], remove=1)
 
 
+@pytest.mark.parametrize(("out", "lost"), [(1, 0), (2, 0), (3, 3), (9, 9)])
+def test_hosts_that_go_out_are_a_loss_where_they_are_many(out: int, lost: int) -> None:
+    def of(state: str, number: int) -> Json:
+        body = thing("BareMetalHost", f"h{number}", guarded=True)
+        labels = {"foresite.dev/pool": "gpu", "foresite.dev/zone": "a", "foresite.dev/state": state}
+        return {**body, "metadata": {**body["metadata"], "labels": labels}}
+
+    machines = [thing("MachineDeployment", "gpu", replicas=number) for number in (20, 20 - out)]
+    before = [had(body) for body in [*(of("", n) for n in range(20)), machines[0]]]
+    after = [*(of("out" if n < out else "", n) for n in range(20)), machines[1]]
+    assert (refused(before, after) == "") == (not lost)
+    assert f"--allow remove={lost}, " in refused(before, after) or not lost
+    assert refused(before, after, remove=lost) == ""
+
+
 def test_what_is_kept_in_the_cluster_is_no_loss() -> None:
     template = thing("Metal3MachineTemplate", "a", guarded=True)
     assert refused([had(template, keep=True)], []) == ""

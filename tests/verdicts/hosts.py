@@ -56,6 +56,10 @@ def _three_less(rows: Lines) -> None:
     rows[:] = [row for row in rows if row["name"] not in names]
 
 
+def _drop(rows: Lines, names: tuple[str, ...]) -> None:
+    rows[:] = [row for row in rows if row["name"] not in names]
+
+
 def _to_h100(rows: Lines) -> None:
     next(row for row in rows if row["pool"] == "cpu")["pool"] = "h100"
 
@@ -351,6 +355,7 @@ _MOVING = (
 )
 _OUT = states("tsukuba-1", {_FIRST: "out"})
 _SPARE = "tsukuba-1-b-032"
+_NINE = tuple(f"tsukuba-1-a-{number:03}" for number in range(4, 13))
 _OBJECT = f"BareMetalHost/{_FIRST}"
 _CHOSEN = f"{SCALE_DOWN}: the marked Machine first; CAPM3 1.13.2, chooseHost: none with unhealthy"
 _STATES = (
@@ -438,6 +443,30 @@ _STATES = (
         states("tsukuba-1", {_FIRST: "spare"}),
         Expected({"cpu": removed(21, 1)}, {_OBJECT: Action.CHANGED}, {"hosts": 1}),
         f"{SCALE_DOWN}: the marked Machine first; Git does not say that it still has one",
+    ),
+    _row(
+        "two fifths of a pool go out at once: a loss that is acknowledged",
+        states("tsukuba-1", dict.fromkeys(_NINE, "out")),
+        Expected(
+            {"cpu": removed(9)},
+            {f"BareMetalHost/{name}": Action.CHANGED for name in _NINE},
+            deletions={"machines of hosts that go out": 9},
+            out={"": (24, 9)},
+        ),
+        f"{_CHOSEN}; a tenth of 21 hosts is 2",
+    ),
+    _row(
+        "two of 21 go out at once: upkeep",
+        states("tsukuba-1", dict.fromkeys(_NINE[:2], "out")),
+        Expected({"cpu": removed(2)}, out={"": (24, 2)}),
+        _CHOSEN,
+    ),
+    _row(
+        "a pool's hosts were out before, and their lines go: none is lost",
+        listed("tsukuba-1", lambda rows: _drop(rows, _NINE)),
+        Expected(actions={f"BareMetalHost/{name}": Action.DELETED for name in _NINE}),
+        "the machines went when the hosts went out",
+        states("tsukuba-1", dict.fromkeys(_NINE, "out")),
     ),
     _row(
         "a host goes out while its pool is re-imaged",

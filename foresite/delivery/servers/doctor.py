@@ -17,6 +17,7 @@ from foresite.delivery.servers.probe import objects_on as made_on
 from schemas.facts.adopted import management_names
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import items, mapping
 from schemas.kubernetes.masking import shorten
 
 PROBLEM, NOT_ASKED, LATER, OK = STATES = ("problem", "not asked", "later", "ok")
@@ -25,7 +26,7 @@ _SHOWN = 4
 _CLOCK = 5.0
 """Seconds between two clocks that have a time server, at most; it is far less."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-"""Names, types and numbers of keys, as ``kubectl get`` asks: no content of a Secret is sent."""
+"""Names and metadata: the record of who wrote which field names the keys, and no data is sent."""
 _SETTLED = {"provisioned", "available", "externally provisioned"}
 TOLD = Told(__file__)
 
@@ -104,8 +105,8 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
         yield _secrets(server, references, {**where, "namespace": namespace})
     if management and site.file.cluster.context is None:
         named = f"namespaces/{where['namespace']}/clusters/{where['name']}"
-        status = (server.get(f"/apis/cluster.x-k8s.io/v1beta2/{named}") or {}).get("status") or {}
-        ready = (status.get("initialization") or {}).get("controlPlaneInitialized") is True
+        cluster = server.get(f"/apis/cluster.x-k8s.io/v1beta2/{named}") or {}
+        ready = mapping(cluster, "status", "initialization").get("controlPlaneInitialized") is True
         yield find("cluster-ready" if ready else "cluster-wait", where)
 
 
@@ -134,18 +135,28 @@ def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
 
 
 def _secrets(server: ApiServer, wanted: list[SecretReference], where: Json) -> Finding:
-    """The Secrets of one namespace by name, and whether they have keys."""
+    """The Secrets of one namespace by name, and the keys that they lack."""
     keys = ", ".join(sorted({key for each in wanted for key in each.keys}))
     where, path = {**where, "all": len(wanted), "keys": keys}, "/api/v1/namespaces/{namespace}"
     path = path.format(**where)
     try:
         if server.get(path) is None:
             return find("secrets-later", where)
-        answer = server.get(f"{path}/secrets?includeObject=None", _TABLE) or {}
+        answer = server.get(f"{path}/secrets?includeObject=Metadata", _TABLE) or {}
     except RefusedError:
         return find("secrets-unasked", where)
-    columns = [each["name"] for each in answer["columnDefinitions"]]
-    rows = [dict(zip(columns, row["cells"], strict=True)) for row in answer["rows"] or ()]
-    found = {row["Name"]: int(row["Data"]) for row in rows}
-    lacking = tuple(each.name for each in wanted if not found.get(each.name))
-    return find("secrets-missing" if lacking else "secrets", where, lacking)
+    every = [mapping(row, "object", "metadata") for row in items(answer, "rows")]
+    found = {each.get("name"): _keys(each) for each in every}
+    lacking = []
+    for each in wanted:
+        without = [key for key in each.keys if key not in found.get(each.name, ())]
+        more = f" (without {', '.join(without)})" if each.name in found else ""
+        lacking += [each.name + more] if without else []
+    return find("secrets-missing" if lacking else "secrets", where, tuple(lacking))
+
+
+def _keys(metadata: Json) -> set[str]:
+    """The names of a Secret's keys, by the record of who wrote which field."""
+    managers = items(metadata, "managedFields")
+    parts = [mapping(e, "fieldsV1", part) for e in managers for part in ("f:data", "f:stringData")]
+    return {key[2:] for part in parts for key in part if key.startswith("f:")}

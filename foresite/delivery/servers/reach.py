@@ -14,6 +14,8 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
+from schemas.kubernetes.tables import read_table
+
 _READ = 65_536
 """Bytes of an answer that are read at most."""
 _REDIRECTS = 5
@@ -22,15 +24,7 @@ _PING = bytes.fromhex("0600ff06000011be80000000")
 _PONG = 0x40
 _ASK_AGAIN = 1.0
 """Seconds after which a datagram counts as lost."""
-_WHY: tuple[tuple[type[Exception], str, bool], ...] = (
-    (TimeoutError, "nothing comes back", True),
-    (ConnectionError, "the connection is refused or cut", False),
-    (ssl.SSLCertVerificationError, "this machine does not trust its certificate", True),
-    (ssl.SSLError, "TLS fails", False),
-    (socket.gaierror, "this machine knows no such name", True),
-    (OSError, "there is no way to it from this machine", True),
-    (Exception, "it does not speak the protocol", False),
-)
+_WHY = read_table(__file__)
 """Errors in words, and whether the way from this machine may be the reason."""
 
 
@@ -73,8 +67,8 @@ def _explained(function: Callable[..., Answer], *given: object) -> Answer:
     try:
         return function(*given)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        why, silent = next((why, silent) for kind, why, silent in _WHY if isinstance(error, kind))
-        raise UnreachedError(why, silent=silent) from None
+        why = next(_WHY[each.__name__] for each in type(error).__mro__ if each.__name__ in _WHY)
+        raise UnreachedError(why["text"], silent=why["silent"]) from None
 
 
 def _left(until: float) -> float:

@@ -1,0 +1,137 @@
+"""BMCs that lead elsewhere, or answer what is no Redfish: sushy asks servers that play them."""
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from controlplane.ports import free_port
+from foresite.command import UsageError
+from foresite.inventory import redfish
+from foresite.inventory.records import Intake, read_rules
+
+Bmc = Callable[[dict[str, Any]], str]
+ROOT, SYSTEMS = "/redfish/v1", "/redfish/v1/Systems"
+
+
+@pytest.fixture
+def asked() -> list[str]:
+    """What the servers were asked."""
+    return []
+
+
+@pytest.fixture
+def bmc(asked: list[str]) -> Iterator[Bmc]:
+    """Start BMCs of answers by path: bytes, JSON, or a text that redirects; all have one system."""
+    with ExitStack() as running:
+
+        def start(more: dict[str, Any]) -> str:
+            nics, system = {"@odata.id": f"{SYSTEMS}/1/n"}, {"@odata.id": f"{SYSTEMS}/1"}
+            answers = {
+                ROOT: {"RedfishVersion": "1.15.1", "Systems": {"@odata.id": SYSTEMS}},
+                SYSTEMS: {"Members": [system]},
+                f"{SYSTEMS}/1": {"SerialNumber": "S31", "EthernetInterfaces": nics},
+                f"{SYSTEMS}/1/n": {"Members": [{"@odata.id": f"{SYSTEMS}/1/n/1"}]},
+                f"{SYSTEMS}/1/n/1": {"PermanentMACAddress": "52:54:00:03:00:31"}, **more,
+            }  # fmt: skip
+            named = {"Id": "1", "Name": "n"}
+
+            class Handler(BaseHTTPRequestHandler):
+                def do_GET(self) -> None:
+                    asked.append(f"{server.server_port}{self.path}")
+                    body = answers[self.path.rstrip("/")]
+                    self.send_response(302 if isinstance(body, str) else 200)
+                    if isinstance(body, str):
+                        self.send_header("Location", body)
+                    self.end_headers()
+                    body = {**named, **body} if isinstance(body, dict) else body
+                    text = body if isinstance(body, bytes) else json.dumps(body).encode()
+                    self.wfile.write(text)
+
+                def log_message(self, *_: object) -> None:
+                    pass
+
+            server = running.enter_context(ThreadingHTTPServer(("127.0.0.1", free_port()), Handler))
+            Thread(target=server.serve_forever, args=(0.02,)).start()
+            running.callback(server.shutdown)
+            return f"http://127.0.0.1:{server.server_port}"
+
+        yield start
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Intake]:
+    """Read a BMC, in an environment that names a proxy."""
+    monkeypatch.setenv("REDFISH_USERNAME", "admin")
+    monkeypatch.setenv("REDFISH_PASSWORD", "pass word")
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    return lambda url: redfish.read([url], read_rules("redfish", None))
+
+
+def test_a_bmc_is_read(bmc: Bmc, read: Callable[[str], Intake]) -> None:
+    (found,) = read(bmc({})).records
+    assert (found.key("serial"), found.key("mac")) == ("s31", "52:54:00:03:00:31")
+
+
+@pytest.mark.parametrize(
+    ("path", "leads"),
+    [
+        (ROOT, lambda other: {"Systems": {"@odata.id": f"//{other}{SYSTEMS}"}}),
+        (SYSTEMS, lambda other: {"Members": [{"@odata.id": f"http://{other}{SYSTEMS}/1"}]}),
+        (SYSTEMS, lambda other: f"http://{other}{SYSTEMS}"),
+        (SYSTEMS, lambda other: {"Members": [{"@odata.id": f"http://0@{other}{SYSTEMS}/1"}]}),
+    ],
+)
+def test_no_other_host_gets_the_account(
+    bmc: Bmc, read: Callable[[str], Intake], asked: list[str], path: str, leads: Any
+) -> None:
+    other = bmc({}).removeprefix("http://")
+    intake = read(bmc({path: leads(other)}))
+    (problem,) = intake.problems
+    assert "which was not asked" in problem.message and not intake.records
+    assert not [each for each in asked if each.startswith(other.partition(":")[2])]
+
+
+@pytest.mark.parametrize(
+    ("path", "answer", "says"),
+    [
+        (ROOT, b"[" * 100_000, "nested too deep"),
+        (ROOT, b"<html>", "Expecting value"),
+        (ROOT, b" " * (redfish.MAX_BYTES + 1), "more than 4194304 bytes"),
+        (SYSTEMS, SYSTEMS, "it redirects"),
+        (SYSTEMS, {"Members": [None, 5]}, "no Redfish"),
+        (SYSTEMS, [1], "no Redfish"),
+    ],
+)
+def test_what_is_no_redfish_is_said(
+    bmc: Bmc, read: Callable[[str], Intake], path: str, answer: Any, says: str
+) -> None:
+    (problem,) = read(bmc({path: answer})).problems
+    assert says in problem.message
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("PASSWORD", "grün", "not printable ASCII"),
+        ("PASSWORD", "word\n", "begins or ends with white"),
+        ("PASSWORD", " word", "begins or ends with white"),
+        ("PASSWORD", " \n", "is not set"),
+        ("USERNAME", "a:b", "has a colon"),
+    ],
+)
+def test_an_account_is_sent_as_it_stands_or_not_at_all(
+    read: Callable[[str], Intake],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    value: str,
+    says: str,
+) -> None:
+    monkeypatch.setenv(f"REDFISH_{name}", value)
+    with pytest.raises(UsageError) as refused:
+        read("https://127.0.0.1:9")
+    assert says in str(refused.value) and value not in str(refused.value)
