@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.placement import Fit, running
 from components.effects.relabelled import Moved, reselections
-from components.machines.effects.anykind import of_field
 from components.machines.effects.concerned import limit_below, staying, value
 from components.making.told import Told
 
@@ -18,7 +17,6 @@ PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_
 DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
 
 
-@of_field
 def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Labels go to each Machine, and those of some domains to its node: no machine is replaced.
     DaemonSets that select nodes by them come or go."""
@@ -38,7 +36,6 @@ def _keys(field: FieldChange) -> set[str]:
     return {key for key in every if sides[0].get(key) != sides[1].get(key)}
 
 
-@of_field
 def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
     """Taints go to each Machine and its node, in place; NoExecute evicts what runs there."""
     at = field.path[: field.path.index("taints") + 1]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
 from components.effects.configuration import CONFIG_MAP, REFRESHED, content
+from components.effects.rules import say_more
 from components.making.told import Told
 from components.object_cache.effects import listed
 from components.object_cache.effects.buckets import meaning as of_bucket
@@ -40,22 +41,17 @@ def _read_at_start(site: SiteChange, change: ObjectChange, field: FieldChange) -
     return [] if any(each.source == REFRESHED for each in found) else found
 
 
-def _with(found: Iterable[Effect], words: str, source: str) -> Effects:
-    for each in found:
-        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
-
-
 def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """The servers' buckets: what is lost is copies, which is a cache's to lose."""
     means = of_bucket(site, field)
     cache = cache_of(site.side)
     if restarted := _read_at_start(site, change, field):
-        yield from _with(restarted, means, BUCKET_FILE)
+        yield from say_more(restarted, means, BUCKET_FILE)
     elif cache and cache.server.reloads_config:
         why = f"each server reads it again (server.reloads_config), {_SOON}; {means}"
         yield effect(change, field, Impact.NONE, why, f"{REFRESHED}; {BUCKET_FILE}")
     else:
-        yield from _with(content(site, change, field), means, BUCKET_FILE)
+        yield from say_more(content(site, change, field), means, BUCKET_FILE)
 
 
 def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
@@ -93,7 +89,7 @@ def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
         means = TOLD.say("routing", routes=_routes(site))
     else:
         means = TOLD.say("limited" if FILTER in steps else "no_key")
-    yield from _with(content(site, change, field), means, listed.MAGLEV)
+    yield from say_more(content(site, change, field), means, listed.MAGLEV)
 
 
 _FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]] = {

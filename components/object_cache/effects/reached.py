@@ -11,7 +11,7 @@ from components.effects import (
     resources,
 )
 from components.effects.applying import effect, former
-from components.effects.rules import Judge
+from components.effects.rules import Judge, make_known
 from components.effects.table import read_table
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
@@ -94,18 +94,11 @@ def _fixed_address(change: ObjectChange) -> str:
 
 
 def of_servers(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
-    leaves = _servers_leave(site)
-    for each in judge(site, change, field):
-        if leaves and each.impact is Impact.UNKNOWN:
-            each = each._replace(impact=Impact.NONE, why=TOLD.say("with_them"), hosts=())
-        yield each
-
-
-def _servers_leave(site: SiteChange) -> bool:
-    """True if every server goes, or is made anew in another namespace."""
+    """``judge`` for rights: nobody loses what only the servers had, where every one of them goes as
+    well, or is made anew in another namespace."""
     before, after = _servers(site.before), _servers(site.after)
-    return bool(before) and before.isdisjoint(after)
+    leave = bool(before) and before.isdisjoint(after)
+    return make_known(judge(site, change, field), TOLD.say("with_them") if leave else "")
 
 
 def _servers(side: Side | None) -> set[tuple[str, str, str, str]]:

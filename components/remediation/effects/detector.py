@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
-from components.effects.rules import Judge
+from components.effects.rules import Judge, say_more
 from components.making.faults import CONDITIONS
 from components.making.told import Told
 from components.remediation import kernellog
@@ -28,18 +28,19 @@ def add_restart_notes(
     judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
     """``judge`` for the detector's DaemonSets, with what their restart or end does to repairs."""
-    goes = change.after is None
-    for each in judge(site, change, field):
-        if each.impact is not Impact.POD_RESTART or change.before is None:
-            yield each
-            continue
-        if change.one.name.startswith(f"DaemonSet/{RESET}/"):
-            yield each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
-            continue
-        words, source = (
-            (_SAID["left"], f"{EXPORTER}; {STATUS}") if goes else (_SAID["restarted"], MESSAGES)
+    found = judge(site, change, field)
+    if change.before is None:
+        return found
+    if change.one.name.startswith(f"DaemonSet/{RESET}/"):
+        return (
+            each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
+            if each.impact is Impact.POD_RESTART
+            else each
+            for each in found
         )
-        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
+    goes = change.after is None
+    source = f"{EXPORTER}; {STATUS}" if goes else MESSAGES
+    return say_more(found, _SAID["left" if goes else "restarted"], source, Impact.POD_RESTART)
 
 
 def add_check_effects(

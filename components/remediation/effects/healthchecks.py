@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from components.effects import Effect, Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import former, not_known, rules
+from components.effects.rules import say_more
 from components.effects.table import read_table
 from components.making.manifest import Manifest
 from components.making.told import Told
@@ -106,8 +107,7 @@ def pause(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 def selector_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other nodes; refused while one is remediated."""
-    for each in starts(site, change, field):
-        yield each._replace(why=f"{each.why}; {REFUSED}", source=f"{each.source}; {WEBHOOK}")
+    return say_more(starts(site, change, field), REFUSED, WEBHOOK)
 
 
 TABLE = read_table(globals())
