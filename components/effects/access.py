@@ -69,9 +69,8 @@ def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     keys = {key for each in labels for key in each if key.startswith(AGGREGATED)}
     if keys and (field is None or len(field.path) < 3 or field.path[2] in keys):
         why = "a label that aggregates its rules into other roles, or no longer does"
-        yield from not_known(why, AGGREGATION)(site, change, field)
-        return
-    yield from LABELS(site, change, field)
+        return not_known(why, AGGREGATION)(site, change, field)
+    return LABELS(site, change, field)
 
 
 def admission(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -89,10 +88,9 @@ def admission(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         found |= set(_matched_resources(policy)) if policy else set()
     if not found or found & NODES_LIVE_BY:
         why = "it validates writes of nodes or pods: a refusal may stop them from working"
-        yield from not_known(why, ADMISSION)(site, change, field)
-        return
+        return not_known(why, ADMISSION)(site, change, field)
     why = f"it validates later writes of {', '.join(sorted(found))}; what is there stays as it is"
-    yield effect(change, field, Impact.NONE, why, ADMISSION)
+    return [effect(change, field, Impact.NONE, why, ADMISSION)]
 
 
 def _matched_resources(manifest: Manifest) -> Iterator[str]:

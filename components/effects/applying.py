@@ -9,7 +9,7 @@ rules of that.
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from components.effects import (
     Action,
@@ -105,9 +105,11 @@ def effect(
     why: str,
     source: str,
     action: Action | None = None,
+    **more: Any,
 ) -> Effect:
-    """An effect of a change on no host (yet)."""
-    return Effect(impact, change.name, field.path if field else (), why, source, action=action)
+    """An effect of a change, on no host unless ``more`` says so."""
+    at = field.path if field else ()
+    return Effect(impact, change.name, at, why, source, action=action, **more)
 
 
 def former(change: ObjectChange) -> Manifest:
@@ -192,20 +194,18 @@ def _judge_change(kind: Kind, applier: Applier, judge: Judge) -> Judge:
     def judge_field(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         waiting = _waiting(applier, site, change, field)
         if waiting is not None:
-            yield waiting
-            return
+            return [waiting]
         found = fate(kind, applier, change)
         if _let_go(applier, site, change):
-            yield from _leaving(kind, applier, site, change, field)
-        elif found.action is Action.REFUSED:
-            yield _refusal(applier, change, field, found)
-        elif found.action is Action.CHANGED:
-            yield from judge(site, change, field)
-        elif field is not None and field.path != found.path:
+            return _leaving(kind, applier, site, change, field)
+        if found.action is Action.REFUSED:
+            return [_refusal(applier, change, field, found)]
+        if found.action is Action.CHANGED:
+            return judge(site, change, field)
+        if field is not None and field.path != found.path:
             why = "it is part of the object that is created again"
-            yield effect(change, field, Impact.NONE, why, found.source)
-        else:
-            yield from _replacement_effects(kind, site, change, field, found)
+            return [effect(change, field, Impact.NONE, why, found.source)]
+        return _replacement_effects(kind, site, change, field, found)
 
     return judge_field
 

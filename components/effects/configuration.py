@@ -184,10 +184,9 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 def mark(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``immutable`` may be set, and never taken back."""
     if former(change).body.get("immutable") is True:
-        yield _immutable(change, field)
-        return
+        return [_immutable(change, field)]
     why = "it can no longer change in place from now on"
-    yield effect(change, field, Impact.NONE, why, CORE)
+    return [effect(change, field, Impact.NONE, why, CORE)]
 
 
 _ADDED = harmless("nothing reads it before a pod that names it starts", NOBODY)

@@ -66,12 +66,11 @@ def strategy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     kinds = [_strategy(each).get("type") for each in (before, after)]
     if kinds[0] != ON_DELETE or kinds[1] == ON_DELETE:
         why = "how pods are replaced when the template changes; none is replaced by that"
-        yield effect(change, field, Impact.NONE, why, UPDATE)
-        return
+        return [effect(change, field, Impact.NONE, why, UPDATE)]
     hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
     its = f"pods of {after.title}"
     why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
-    yield from restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
+    return restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
 
 
 def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:

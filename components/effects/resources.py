@@ -73,10 +73,9 @@ def schema(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A definition may get fields, versions and words more without harm; all else may not."""
     if field is not None and _adds(field):
         why = "the definition gets a field, a version or a word more; objects stay as they are"
-        yield effect(change, field, Impact.NONE, why, SCHEMAS)
-        return
+        return [effect(change, field, Impact.NONE, why, SCHEMAS)]
     why = "objects of the kind may be read, refused or pruned in another way than before"
-    yield from not_known(why, SCHEMAS)(site, change, field)
+    return not_known(why, SCHEMAS)(site, change, field)
 
 
 def _adds(field: FieldChange) -> bool:

@@ -94,11 +94,10 @@ def deployment_template(site: SiteChange, change: ObjectChange, field: Field) ->
     spec = mapping(change.one.body, "spec")
     if spec.get("paused") is True:
         why = "the Deployment is paused: its pods change when it goes on"
-        yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
-        return
+        return [effect(change, field, Impact.NONE, why, DEPLOYMENT)]
     recreate = mapping(spec, "strategy").get("type") == "Recreate"
     how = "all stop at once, then new ones start" if recreate else "are replaced a few at a time"
-    yield from of_replicas(f"pods of {{}} {how}", DEPLOYMENT, site, change, field)
+    return of_replicas(f"pods of {{}} {how}", DEPLOYMENT, site, change, field)
 
 
 def strategy(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -116,10 +115,9 @@ def resumption(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A resumed Deployment rolls out the changes made while it was paused."""
     if mapping(change.one.body, "spec").get("paused") is True:
         why = "the Deployment is paused: pods stay as they are"
-        yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
-        return
+        return [effect(change, field, Impact.NONE, why, DEPLOYMENT)]
     text = "pods of {} are replaced if its template changed while it was paused"
-    yield from of_replicas(text, DEPLOYMENT, site, change, field)
+    return of_replicas(text, DEPLOYMENT, site, change, field)
 
 
 def stateful_set_template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

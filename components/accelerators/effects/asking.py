@@ -42,21 +42,19 @@ def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effec
     ]
     if placed:
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
-        yield from not_known(why, MASTER)(site, change, field)
-        return
+        return not_known(why, MASTER)(site, change, field)
     rules = (rule for each in change.both if each for rule in items(each.body["spec"], "rules"))
     counts = any("extendedResources" in rule for rule in rules)
-    yield from TABLE.judges["recounted" if counts else "unplaced"](site, change, field)
+    return TABLE.judges["recounted" if counts else "unplaced"](site, change, field)
 
 
 def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The number of devices that a host should show; who mounts it is judged as any reader. The
     operator's plugin reads its own by a label of the node."""
     if change.one.name == f"ConfigMap/{CONFIG}":
-        yield from restart(TOLD.say("reload"), PARTS, site, change, field)
-        return
+        return restart(TOLD.say("reload"), PARTS, site, change, field)
     read = any(True for side in site.sides for _ in readers(side, change.one))
-    yield from (content if read else TABLE.judges["unread"])(site, change, field)
+    return (content if read else TABLE.judges["unread"])(site, change, field)
 
 
 def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -82,9 +80,8 @@ def handover(
     moved = changes_allocation(site)
     hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
     if not hosts:
-        yield from harmless(otherwise, source)(site, change, field)
-        return
-    yield unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)
+        return harmless(otherwise, source)(site, change, field)
+    return [unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)]
 
 
 TABLE = read_table(globals())

@@ -1,10 +1,11 @@
 """The IPPool: addresses are claimed when a machine is made, and kept until it goes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.machines.effects.anykind import rules, table
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
@@ -15,14 +16,13 @@ WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
 MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
 
 
-def address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The address that a host is to have: its claim is answered once."""
     hosts = _hosts(change, field)
     outside = _outside(value(change.after, "spec", "preAllocations"), change.after)
     if any(address in outside for address in _texts(field.after)):
         why, no = "the webhook refuses an address outside the pool's ranges", Action.REFUSED
-        yield Effect(Impact.NONE, change.name, field.path, why, WEBHOOK, hosts, action=no)
-        return
+        return [effect(change, field, Impact.NONE, why, WEBHOOK, no, hosts=hosts)]
     why = "taken when the host is installed next; a machine that runs keeps the address it has"
     if field.before is ABSENT:
         why = "taken when the host is installed"
@@ -31,7 +31,7 @@ def address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     others = [key for key, address in _earlier(change, field) if address in _texts(field.after)]
     if others:
         why += TOLD.say("held", others=", ".join(others[:3]))
-    yield Effect(Impact.NONE, change.name, field.path, why, MANAGER, hosts)
+    return [effect(change, field, Impact.NONE, why, MANAGER, hosts=hosts)]
 
 
 def _hosts(change: ObjectChange, field: FieldChange) -> tuple[str, ...]:

@@ -4,19 +4,11 @@ Compared with each machine are the version, the name of its template, and the Ku
 it joined with (filters.go); the webhook lets the fields of controlplane.toml change and no others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import Any
 
-from components.effects import (
-    ABSENT,
-    Action,
-    Effect,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import encryption, kinds, labels
 from components.machines.effects.anykind import rules, table
@@ -58,13 +50,13 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
     if lost or _skips(change):
         what = "take clusterConfiguration away" if lost else "leave out a minor version"
         why = f"the webhook refuses to {what}, and with it all of this change"
-        return Effect(Impact.NONE, change.name, field.path, why, WEBHOOK, action=Action.REFUSED)
+        return effect(change, field, Impact.NONE, why, WEBHOOK, Action.REFUSED)
     hosts, at_most = staying_machines(site, change)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
     why = f"{what}, so Cluster API replaces the control plane's machines one at a time, {first}"
     why += _again(change) + encryption.content(change)
-    return Effect(Impact.REIMAGE, change.name, field.path, why, COMPARED, hosts, at_most)
+    return effect(change, field, Impact.REIMAGE, why, COMPARED, hosts=hosts, at_most=at_most)
 
 
 def _again(change: ObjectChange) -> str:
@@ -74,34 +66,33 @@ def _again(change: ObjectChange) -> str:
     return f"{later}, before its certificates end" if days else ""
 
 
-def before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Another time before the end of certificates: an earlier one may have come already."""
     was, now = (number(each, *_BEFORE, "certificatesExpiryDays") for each in change.both)
     if now <= was:
         why = "machines are replaced later than before, or not before their certificates end"
-        yield Effect(Impact.NONE, change.name, field.path, why, _EXPIRY)
-        return
-    effect = _roll(site, change, field, f"certificates end within {now} days")
+        return [effect(change, field, Impact.NONE, why, _EXPIRY)]
+    found = _roll(site, change, field, f"certificates end within {now} days")
     why = TOLD.say("certificates", days=_CERTIFICATE_DAYS - now)
-    most = len(effect.hosts) if effect.at_most is None else effect.at_most
-    yield effect._replace(why=why, source=_EXPIRY, at_most=most)
+    most = len(found.hosts) if found.at_most is None else found.at_most
+    return [found._replace(why=why, source=_EXPIRY, at_most=most)]
 
 
-def config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field that every machine is compared by."""
-    effect = _roll(site, change, field, f"{format_path(field.path)} changed")
+    found = _roll(site, change, field, f"{format_path(field.path)} changed")
     first = value(change.after, *_CONFIG, "initConfiguration")
     join = value(change.after, *_CONFIG, "joinConfiguration")
     if field.path[2] == "joinConfiguration" and first != join:
-        why = f"{effect.why}; the machine that ran kubeadm init, if it still is there, may stay"
-        effect = effect._replace(why=why)
+        why = f"{found.why}; the machine that ran kubeadm init, if it still is there, may stay"
+        found = found._replace(why=why)
     if field.path[2] == "files" and encryption.unreadable(change):
-        why = f"{effect.why}; meanwhile {encryption.UNREADABLE}"
-        effect = effect._replace(impact=Impact.UNKNOWN, why=why, source=encryption.SOURCE)
-    yield effect
+        why = f"{found.why}; meanwhile {encryption.UNREADABLE}"
+        found = found._replace(impact=Impact.UNKNOWN, why=why, source=encryption.SOURCE)
+    yield found
 
 
-def cluster(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def cluster(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The ClusterConfiguration as a whole: what comes is judged by its fields; that all of it goes
     is a change that the webhook does not list."""
     known = set(_LISTS["mutable"]["spec.kubeadmConfigSpec.clusterConfiguration"].split())
@@ -111,39 +102,38 @@ def cluster(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
         yield from TABLE.judges["refused"](site, change, field)
 
 
-def init(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def init(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field that only ``kubeadm init`` reads: its machine is taken to be up to date while what it
     was made with equals the joinConfiguration."""
     made = value(change.before, *_CONFIG, "initConfiguration")
     if made == value(change.after, *_CONFIG, "joinConfiguration"):
         why = "kubeadm init alone reads it; machines that joined are compared by joinConfiguration"
-        yield Effect(Impact.NONE, change.name, field.path, why, COMPARED)
-        return
-    effect = _roll(site, change, field, f"{format_path(field.path)} changed")
+        return [effect(change, field, Impact.NONE, why, COMPARED)]
+    found = _roll(site, change, field, f"{format_path(field.path)} changed")
     why = "kubeadm init alone reads it: the machine that ran it is replaced, if it still is there"
-    yield effect._replace(why=why, at_most=limit_below(effect.hosts, 1))
+    return [found._replace(why=why, at_most=limit_below(found.hosts, 1))]
 
 
-def reference(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def reference(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Another template."""
     yield _roll(site, change, field, because(site, change, _REFERENCE))
 
 
-def version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """One minor up at most; the way back is refused by nobody."""
-    effect = _roll(site, change, field, f"the version goes from {field.before} to {field.after}")
+    found = _roll(site, change, field, f"the version goes from {field.before} to {field.after}")
     was, now = parse_version(field.before), parse_version(field.after)
     if _skips(change):
         why = f"the webhook refuses {field.after} after {field.before}: one minor version at a time"
-        yield effect._replace(why=why)
+        yield found._replace(why=why)
     elif now[:2] < was[:2]:
         why = TOLD.say("way_back", before=field.before, after=field.after)
-        yield effect._replace(impact=Impact.UNKNOWN, why=why, source=WEBHOOK)
+        yield found._replace(impact=Impact.UNKNOWN, why=why, source=WEBHOOK)
     elif now[:2] > was[:2] and _lagging(site, now[:2]):
-        why = TOLD.say("versions_apart", why=effect.why)
-        yield effect._replace(why=why, source=f"{COMPARED}; {PREFLIGHT}")
+        why = TOLD.say("versions_apart", why=found.why)
+        yield found._replace(why=why, source=f"{COMPARED}; {PREFLIGHT}")
     else:
-        yield effect
+        yield found
 
 
 def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
@@ -157,17 +147,17 @@ def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
     )
 
 
-def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Another number of machines."""
     yield from replica_change(site, change, field, _CHOSEN, SCALE, rolls=False)
 
 
-def added(site: SiteChange, change: ObjectChange, _field: Field) -> Iterator[Effect]:
+def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
     """The first machines."""
     hosts = members(site.after, change)
     why = "its machines are installed one after the other, the first with kubeadm init"
     most = limit_below(hosts, number(change.after, "spec", "replicas"))
-    yield Effect(Impact.ADD, change.name, (), why + _again(change), SCALE, hosts, most)
+    yield effect(change, None, Impact.ADD, why + _again(change), SCALE, hosts=hosts, at_most=most)
 
 
 TABLE = table(vars(labels) | globals())

@@ -3,9 +3,10 @@
 Which machines have failed Git does not say; how many may be treated at a time the check does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import controlplane, workers
 from components.machines.effects.anykind import rules, table
@@ -31,7 +32,7 @@ def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str)
     why = f"{when} are {does}; Git does not say which those are, if any"
     impact = Impact.REIMAGE if replaces else Impact.REBOOT
     most = min(len(hosts), _limit(change.after, len(hosts)))
-    return Effect(impact, change.name, field.path, why, CHECK, hosts, most)
+    return effect(change, field, impact, why, CHECK, hosts=hosts, at_most=most)
 
 
 def _limit(manifest: Manifest | None, everyone: int) -> int:
@@ -40,13 +41,13 @@ def _limit(manifest: Manifest | None, everyone: int) -> int:
     return found if isinstance(found, int) else everyone
 
 
-def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Stricter where a node may be unready for less time, or where another state counts."""
     old, new = (_limits(each) for each in change.both)
     if any(key not in old or seconds < old[key] for key, seconds in new.items()):
         yield _acts(site, change, field, "machines unready for longer than is allowed now")
     else:
-        yield Effect(Impact.NONE, change.name, field.path, LATER, _TARGETS)
+        yield effect(change, field, Impact.NONE, LATER, _TARGETS)
 
 
 def _limits(manifest: Manifest | None) -> dict[tuple[str, str], int]:
@@ -64,12 +65,12 @@ def replaces(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bo
     return value(change.after, *_TEMPLATE) is ABSENT
 
 
-def all_failed(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def all_failed(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The machines that have failed, without a template for another remedy."""
     yield _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
 
 
-def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Up to how many failed machines the check acts. More because someone wants more is meant to
     act now; more because the pool has grown is not, and is one more of many at the most."""
     wanted = {each.unhealthy_percent for side in site.sides for each in groups(side, change)}
@@ -79,10 +80,10 @@ def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     if raised and not grown:
         yield _acts(site, change, field, "machines that have failed, too many until now,")
     else:
-        yield Effect(Impact.NONE, change.name, field.path, LATER, CHECK)
+        yield effect(change, field, Impact.NONE, LATER, CHECK)
 
 
-def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """How long a new machine may take: too short, and it is deleted while it installs, again and
     again. Whether all are depends on how many install at a time and on the check's limit, so it is
     unknown where the same change makes machines."""
@@ -97,12 +98,10 @@ def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
             "minutes: new machines are deleted while they install, again and again"
         )
         impact = Impact.UNKNOWN if makes else Impact.NONE
-        yield Effect(impact, change.name, field.path, why, _TARGETS, hosts)
-        return
+        return [effect(change, field, impact, why, _TARGETS, hosts=hosts)]
     if limit and (limit < was or not was):
-        yield _acts(site, change, field, f"machines without a node {limit} s after their start")
-    else:
-        yield Effect(Impact.NONE, change.name, field.path, LATER, _TARGETS)
+        return [_acts(site, change, field, f"machines without a node {limit} s after their start")]
+    return [effect(change, field, Impact.NONE, LATER, _TARGETS)]
 
 
 def _seconds(manifest: Manifest | None) -> int:

@@ -5,18 +5,10 @@ and renders its metadata once, and the Bare Metal Operator takes firmware mode a
 provisions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from components.effects import (
-    ABSENT,
-    Action,
-    Effect,
-    Field,
-    FieldChange,
-    Impact,
-    ObjectChange,
-    SiteChange,
-)
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.fleet import OUT, Group
 from components.effects.rules import Judge, narrow
 from components.machines import names
@@ -40,21 +32,20 @@ _STATE = ("metadata", "labels", names.STATE_LABEL)
 _NEXT = "the running machine keeps the former: {} when the host is installed next"
 
 
-def pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The host moves: its Machine is not told, and a Machine of the new pool waits for it."""
     why = "a label by which machines of the same group find hosts; read when one is made"
     yield _move_effect(site, change, field, why)
 
 
-def zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A move between zones is one between groups of machines only where a pool keeps them apart."""
     labels = ("metadata", "labels", names.POOL_LABEL)
     if value(change.before, *labels) == value(change.after, *labels):
         why = _NEXT.format("its node gets the label of the other zone")
-        yield _move_effect(site, change, field, why)
-        return
+        return [_move_effect(site, change, field, why)]
     why = "part of the host's move to another pool"
-    yield Effect(Impact.NONE, change.name, field.path, why, DATA, (change.one.key[3],))
+    return [effect(change, field, Impact.NONE, why, DATA, hosts=(change.one.key[3],))]
 
 
 def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, same: str) -> Effect:
@@ -67,7 +58,7 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
     host = change.one.key[3]
     sides = (site.before, site.after)
     old, new = (side.fleet.group_of_host.get(host) if side else None for side in sides)
-    found = Effect(Impact.NONE, change.name, field.path, same, DATA, (host,))
+    found = effect(change, field, Impact.NONE, same, DATA, hosts=(host,))
     if old is None or new is None or old.owner == new.owner:
         return found
     leaves, joins, found = group_title(old), group_title(new), found._replace(source=PROVIDER)
@@ -85,27 +76,27 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
     return found._replace(why=TOLD.say(name, leaves=leaves, joins=joins, mark=DELETE_MACHINE))
 
 
-def added(site: SiteChange, change: ObjectChange, _field: Field) -> Iterator[Effect]:
+def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
     """A host that is registered, and may take the place of another one."""
     host = change.one.key[3]
     why, impact = TOLD.say("new_out" if host in site.side.fleet.out else "new"), Impact.NONE
     if _replaces_line(site, host):
         why += TOLD.say("replaces")
         impact = Impact.ADD if _replaces_machines(site, host) else Impact.NONE
-    yield Effect(impact, change.name, (), why, STATES, (host,))
+    yield effect(change, None, impact, why, STATES, hosts=(host,))
 
 
-def was_out(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+def was_out(_site: SiteChange, change: ObjectChange, _field: None) -> bool:
     """True if no Machine is lost with a host."""
     return bool(value(change.before, *_STATE) == OUT)
 
 
 def forgotten(
-    why: str, source: str, _site: SiteChange, change: ObjectChange, _field: Field
-) -> Iterator[Effect]:
+    why: str, source: str, _site: SiteChange, change: ObjectChange, _field: None
+) -> Iterable[Effect]:
     """A host that goes and has no Machine: no more is said of it, also where it is protected."""
     hosts, action = (change.one.key[3],), removal_action(change)
-    yield Effect(Impact.NONE, change.name, (), why, source, hosts, action=action)
+    yield effect(change, None, Impact.NONE, why, source, action, hosts=hosts)
 
 
 def _replaces_machines(site: SiteChange, host: str) -> bool:
@@ -125,10 +116,10 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
     return any(each.name not in there for each in former.hosts)
 
 
-def state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A host goes out, or becomes a spare or none. One that comes back is made anew (_anew)."""
     host = change.one.key[3]
-    found = Effect(Impact.NONE, change.name, field.path, TOLD.say("spare"), PROVIDER, (host,))
+    found = effect(change, field, Impact.NONE, TOLD.say("spare"), PROVIDER, hosts=(host,))
     group = site.before.fleet.group_of_host.get(host) if site.before else None
     if field.after != OUT or group is None or site.after is None:
         yield found._replace(why=TOLD.say("stays_out")) if field.after == OUT else found
@@ -141,7 +132,7 @@ def state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterato
         yield from _filled(group, later, len(out), found)
 
 
-def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterator[Effect]:
+def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterable[Effect]:
     """The other hosts of a group some of whose hosts go ``out``: free ones get the Machines of
     those, and where a host that goes out had none, another loses its Machine."""
     free, fewer = len(group.hosts) - group.replicas, group.replicas - later.replicas
@@ -157,15 +148,16 @@ def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterator[Effe
         yield base._replace(impact=Impact.REMOVE, why=why, source=_ORDER, hosts=stay, at_most=lost)
 
 
-def _anew(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Iterator[Effect]:
+def _anew(
+    judge: Judge, site: SiteChange, change: ObjectChange, field: FieldChange | None
+) -> Iterable[Effect]:
     """A host that was out comes back: its object is another one, whatever it says."""
     states = [value(each, *_STATE) for each in change.both]
     if field is None or states[0] != OUT or states[1] == OUT:
-        yield from judge(site, change, field)
-        return
+        return judge(site, change, field)
     hosts, action = (change.one.key[3],), Action.REPLACED
     why = TOLD.say("anew")
-    yield Effect(Impact.NONE, change.name, field.path, why, STATES, hosts, action=action)
+    return [effect(change, field, Impact.NONE, why, STATES, action, hosts=hosts)]
 
 
 _HOSTS, *_FIRMWARE = table(vars(names) | globals()).kinds

@@ -5,10 +5,11 @@ host that another group finds from now on keeps its Machine until that goes: wha
 one of the ways in which its group may give up a Machine, and none besides.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from components.effects import Action, Effect, FieldChange, Impact, Name, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.fleet import Group
 from components.machines.effects import kinds
 from components.machines.effects.concerned import (
@@ -109,27 +110,27 @@ def replica_change(
     source: str,
     *,
     rolls: bool,
-) -> Iterator[Effect]:
+) -> Iterable[Effect]:
     """The effect of another number of machines; ``chosen`` gives the pace and the choice of
     machines, ``rolls`` says that all of them are replaced by the same change."""
     was, now = (value(each, "spec", "replicas") for each in change.both)
     if not isinstance(was, int) or not isinstance(now, int):
         why = f"replicas go from {was} to {now}, and what follows is not known"
-        yield Effect(Impact.UNKNOWN, change.name, field.path, why, source, either(site, change))
+        yield effect(change, field, Impact.UNKNOWN, why, source, hosts=either(site, change))
     elif now < was:
         go = f"{many(was - now, 'Machine')} to delete, {chosen}"
-        base = Effect(Impact.REMOVE, change.name, field.path, go, source)
+        base = effect(change, field, Impact.REMOVE, go, source)
         yield from _fewer(site, change, base, rolls=rolls)
     else:
         why = f"replicas go from {was} to {now}: {many(now - was, 'Machine')} more"
-        base = Effect(Impact.ADD, change.name, field.path, why, source)
+        base = effect(change, field, Impact.ADD, why, source)
         for group in groups(site.after, change):
             yield from arrivals(site, group, base)
 
 
 def _fewer(
     site: SiteChange, change: ObjectChange, base: Effect, *, rolls: bool
-) -> Iterator[Effect]:
+) -> Iterable[Effect]:
     was, now = (number(each, "spec", "replicas") for each in change.both)
     stay, moved, gone = departures(site, change)
     why = f"replicas go from {was} to {now}: {base.why}"
@@ -175,7 +176,7 @@ def group_title(group: Group) -> str:
     return f"pool {group.pool}" + (f" in zone {group.zone}" if group.zone else "")
 
 
-def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterator[Effect]:
+def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterable[Effect]:
     """New Machines of a group, each on a free host: on which, and how many of them at most."""
     found = room(site, group)
     parts = [(hosts, min(free, found.wanted)) for hosts, free in found.parts if hosts and free]

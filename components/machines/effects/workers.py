@@ -1,8 +1,9 @@
 """MachineDeployments: what replaces a pool's machines, what changes in place, what scales."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
-from components.effects import Action, Effect, Field, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import kinds, labels, scale
 from components.machines.effects.anykind import removal, removal_action, rules, table
@@ -34,7 +35,7 @@ WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
 _CHOSEN = TOLD.say("chosen", mark=scale.DELETE_MACHINE)
 
 
-def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field of the template that Cluster API compares differs: its machines are replaced."""
     what = _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
@@ -43,22 +44,19 @@ def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> I
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
         why = f"{what}; with OnDelete no machine is replaced until a person deletes it"
         why += f"; {held.why}" if held else ""
-        yield Effect(Impact.NONE, change.name, field.path, why, ON_DELETE, action=action)
-        return
+        return [effect(change, field, Impact.NONE, why, ON_DELETE, action)]
     if not hosts or not number(change.before, "spec", "replicas"):
         why = f"{what}, and there is no machine of it yet that could be replaced"
-        yield Effect(Impact.NONE, change.name, field.path, why, COMPARED, action=action)
-        return
+        return [effect(change, field, Impact.NONE, why, COMPARED, action)]
     why = f"{what}, so Cluster API replaces the pool's machines" + (f"; {held.why}" if held else "")
     source = f"{COMPARED}; {PREFLIGHT}" if held else COMPARED
-    found = Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
+    found = effect(change, field, Impact.REIMAGE, why, source, action, hosts=hosts, at_most=at_most)
     if held and held.stuck:
-        yield from _stuck(change, found, held)
-    else:
-        yield _refused(found._replace(way=_smaller_way(site, change)), held)
+        return _stuck(change, found, held)
+    return [_refused(found._replace(way=_smaller_way(site, change)), held)]
 
 
-def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
+def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterable[Effect]:
     """A rollout that deletes as many machines as may be missing, and makes none."""
     yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
     at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
@@ -81,12 +79,12 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     return smaller_way(site, groups[0], made) if groups else ""
 
 
-def _refused(effect: Effect, held: Hold | None) -> Effect:
+def _refused(found: Effect, held: Hold | None) -> Effect:
     """The effect, or that it waits where the management cluster does not take the change yet."""
     if held is None or not held.refused:
-        return effect
-    action, source = Action.REFUSED, PREFLIGHT if effect.impact is Impact.ADD else effect.source
-    return effect._replace(
+        return found
+    action, source = Action.REFUSED, PREFLIGHT if found.impact is Impact.ADD else found.source
+    return found._replace(
         impact=Impact.NONE, action=action, source=source, waits=True, way=held.way
     )
 
@@ -100,21 +98,19 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
     return f"{format_path(field.path)} goes from {field.before} to {field.after}"
 
 
-def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Another number of machines, which versions that differ may hold back."""
     held = hold(site, change)
-    for effect in scale.replica_change(
-        site, change, field, _CHOSEN, ORDER, rolls=rolls_out(change)
-    ):
-        if effect.impact is Impact.ADD and held:
-            effect = effect._replace(why=f"{effect.why}; {held.why}", source=PREFLIGHT)
-        yield _refused(_not_made(effect, held), held)
+    for found in scale.replica_change(site, change, field, _CHOSEN, ORDER, rolls=rolls_out(change)):
+        if found.impact is Impact.ADD and held:
+            found = found._replace(why=f"{found.why}; {held.why}", source=PREFLIGHT)
+        yield _refused(_not_made(found, held), held)
 
 
-def _not_made(effect: Effect, held: Hold | None) -> Effect:
+def _not_made(found: Effect, held: Hold | None) -> Effect:
     """The effect, or that no machine is made while versions differ."""
-    made = effect.impact is Impact.ADD and held is not None and held.stuck
-    return effect._replace(impact=Impact.NONE, hosts=(), at_most=None) if made else effect
+    made = found.impact is Impact.ADD and held is not None and held.stuck
+    return found._replace(impact=Impact.NONE, hosts=(), at_most=None) if made else found
 
 
 def rolls_out(change: ObjectChange | None) -> bool:
@@ -142,13 +138,13 @@ def misses_labels(_site: SiteChange, change: ObjectChange, _field: FieldChange) 
 
 def on_machines(
     why: str, source: str, site: SiteChange, change: ObjectChange, field: FieldChange
-) -> Iterator[Effect]:
+) -> Iterable[Effect]:
     """Nobody can tell what becomes of the machines."""
     hosts, at_most = scale.staying_machines(site, change)
-    yield Effect(Impact.UNKNOWN, change.name, field.path, why, source, hosts, at_most)
+    yield effect(change, field, Impact.UNKNOWN, why, source, hosts=hosts, at_most=at_most)
 
 
-def gone(site: SiteChange, change: ObjectChange, _field: Field) -> Iterator[Effect]:
+def gone(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
     """All its machines go together: the deletion of a MachineSet knows no max_unavailable.
 
     The hosts that other groups wait for are installed again, all at once too.
@@ -156,7 +152,7 @@ def gone(site: SiteChange, change: ObjectChange, _field: Field) -> Iterator[Effe
     stay, moved, gone = scale.departures(site, change)
     action, machines = removal_action(change), number(change.before, "spec", "replicas")
     why = removal(action, "with it all its Machines are deleted at once")
-    base = Effect(Impact.REMOVE, change.name, (), why, SETS, action=action)
+    base = effect(change, None, Impact.REMOVE, why, SETS, action)
     if gone or stay:
         hosts = (*stay, *gone)
         yield base._replace(hosts=hosts, at_most=limit_below(hosts, machines))
@@ -184,15 +180,15 @@ def gone(site: SiteChange, change: ObjectChange, _field: Field) -> Iterator[Effe
             )
 
 
-def added(site: SiteChange, change: ObjectChange, _field: Field) -> Iterator[Effect]:
+def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
     """All its machines are made at once, on free hosts; the others wait for hosts to be freed."""
     held = hold(site, change)
     why = many(number(change.after, "spec", "replicas"), "Machine") + ", all at once"
     why += f"; {held.why}" if held else ""
-    base = Effect(Impact.ADD, change.name, (), why, SETS, action=Action.ADDED)
+    base = effect(change, None, Impact.ADD, why, SETS, Action.ADDED)
     for group in groups(site.after, change):
-        for effect in scale.arrivals(site, group, base):
-            yield _refused(_not_made(effect, held), held)
+        for found in scale.arrivals(site, group, base):
+            yield _refused(_not_made(found, held), held)
 
 
 (_KIND,) = table(vars(labels) | globals()).kinds

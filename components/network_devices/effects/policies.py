@@ -119,10 +119,9 @@ def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     interfaces = change.one.body["spec"]["nicSelector"]["pfNames"]
     refused = _refusal(site, change, interfaces)
     if refused:
-        yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
-        return
+        return [effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)]
     found = list(_effects(site, change, field, _added_interfaces(site, change, interfaces)))
-    yield from found or TABLE.judges["as_before"](site, change, field)
+    return found or TABLE.judges["as_before"](site, change, field)
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -137,19 +136,17 @@ def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other interfaces of a policy, told once where the list shows as several fields."""
     first = next(each for each in change.fields if each.path[:2] == ("spec", "nicSelector"))
     if field != first:
-        yield from TABLE.judges["in_the_list"](site, change, field)
-        return
+        return TABLE.judges["in_the_list"](site, change, field)
     before, after = (set(each["nicSelector"]["pfNames"]) for each in spec(change))
     refused = _refusal(site, change, sorted(after - before))
     if refused:
-        yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
-        return
+        return [effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)]
     verdicts = [
         *_added_interfaces(site, change, sorted(after - before)),
         *_let_go(site, change, sorted(before - after)),
     ]
     found = list(_effects(site, change, field, verdicts))
-    yield from found or TABLE.judges["divided_elsewhere"](site, change, field)
+    return found or TABLE.judges["divided_elsewhere"](site, change, field)
 
 
 def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

@@ -5,7 +5,7 @@ No change of a file restarts a pod by itself; where the pods' template says so t
 at their DaemonSet.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
@@ -29,9 +29,8 @@ def data(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other content of a file; who reads it otherwise than the two programs is not known."""
     judge = _FILES.get(change.one.key[3])
     if field is None or judge is None or former(change).key != change.one.key:
-        yield from content(site, change, field)
-        return
-    yield from judge(site, change, field)
+        return content(site, change, field)
+    return judge(site, change, field)
 
 
 def _read_at_start(site: SiteChange, change: ObjectChange, field: FieldChange) -> list[Effect]:
@@ -92,7 +91,7 @@ def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
     yield from say_more(content(site, change, field), means, listed.MAGLEV)
 
 
-_FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]] = {
+_FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Effects]] = {
     BUCKETS: buckets,
     ENDPOINTS: endpoints,
     BOOTSTRAP: bootstrap,

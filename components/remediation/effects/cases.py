@@ -4,10 +4,10 @@ Sources: node_repair/decide.py (``_held``, ``_waits``): who gets a turn;
 medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from components.effects import Effect, Field, Impact, ObjectChange, SiteChange
+from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.fleet import NodeState
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
@@ -109,9 +109,7 @@ def _tolerance(site: Site, remediator: Remediator, machines: int) -> int:
     return min(found, remediator.max_unavailable) if kind is RemediatorKind.MEDIK8S else found
 
 
-def effects(
-    change: ObjectChange, field: Field, case: Case, found: Iterable[Found]
-) -> Iterator[Effect]:
+def effects(change: ObjectChange, field: Field, case: Case, found: Iterable[Found]) -> Effects:
     """The found cases, as effects of changes to an object; new hosts have no fault yet."""
     at = field.path if field else ()
     for each in found:

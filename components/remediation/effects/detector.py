@@ -2,9 +2,9 @@
 changed check finds may be repaired from then on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
-from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects import Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import Judge, say_more
 from components.making.faults import CONDITIONS
@@ -66,7 +66,7 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
 
 def _check_effects(
     site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool
-) -> Iterator[Effect]:
+) -> Effects:
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
     if kernellog.FILE in files:
         yield effect(change, field, Impact.NONE, _SAID["events"], MESSAGES)
@@ -138,7 +138,7 @@ def _stricter(
     change: ObjectChange,
     field: FieldChange,
     what: tuple[Pool, list[str], tuple[str, ...], str],
-) -> Iterator[Effect]:
+) -> Effects:
     pool, faults, words, kind = what
     cases = cases_of(site, pool.name, faults)
     for case in cases:
