@@ -196,7 +196,8 @@ def _judge_change(kind: Kind, applier: Applier, judge: Judge) -> Judge:
         if waiting is not None:
             return [waiting]
         found = fate(kind, applier, change)
-        if _let_go(applier, site, change):
+        # Pulumi lets go of an object that is still made when its cluster has no name any more.
+        if not _contexts(applier, site, change)[-1]:
             return _leaving(kind, applier, site, change, field)
         if found.action is Action.REFUSED:
             return [_refusal(applier, change, field, found)]
@@ -270,11 +271,6 @@ def _contexts(applier: Applier, site: SiteChange, change: ObjectChange) -> list[
     """On each side, whether there is a cluster to apply the object to."""
     named = applier is Applier.CLUSTER_API or change.one.target is Target.MANAGEMENT
     return [named or side.fleet.context is not None for side in site.sides]
-
-
-def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:
-    """True if Pulumi lets go of an object that is still made: its cluster has no name any more."""
-    return not _contexts(applier, site, change)[-1]
 
 
 def _waiting(

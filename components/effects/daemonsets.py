@@ -7,7 +7,16 @@ pkg/apis/apps (v1/defaults.go, validation/validation.go).
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import Fixed, Kind, effect, former
 from components.effects.placement import Fit, running
-from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scale
+from components.effects.pods import (
+    ELSEWHERE,
+    moves,
+    on_both,
+    on_either,
+    places,
+    pod_spec,
+    restart,
+    scale,
+)
 from components.effects.rules import harmless
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.bodies import mapping
@@ -30,8 +39,9 @@ def template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         return
     stay, move = moves(site, before, after)
     if move:
-        words = (_describe_move(its, move), CONTROLLER)
-        yield from restart(site, change, field, words, move)
+        maybe = "may " if Fit.MAYBE in move.values() else ""
+        why = f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
+        yield from restart(site, change, field, (why, CONTROLLER), move)
     if _strategy(after).get("type") == ON_DELETE:
         why = f"the {its} stay as they are until someone deletes them (updateStrategy OnDelete)"
         yield effect(change, field, Impact.NONE, why, UPDATE)
@@ -39,11 +49,6 @@ def template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         hosts = running(site.side, stay)
         words = (f"the {its} restart, {_pace(after, hosts)}", UPDATE)
         yield from restart(site, change, field, words, stay)
-
-
-def _describe_move(its: str, move: dict[str, Fit]) -> str:
-    maybe = "may " if Fit.MAYBE in move.values() else ""
-    return f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
 
 
 def _strategy(manifest: Manifest) -> Json:
@@ -95,11 +100,8 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced DaemonSet: no rollout holds its pods back."""
-    old = on_both(site, places(site.before, change.before))
-    new = _both(site, change)
-    hosts = {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}
     words = ("all its pods stop at once, and new ones start", CONTROLLER)
-    yield from restart(site, change, field, words, hosts)
+    return restart(site, change, field, words, on_either(site, change))
 
 
 LATER = harmless(

@@ -1,10 +1,10 @@
 """Effects of changes to how devices are requested: policies, classes, labels, expected devices."""
 
 from components.accelerators.discovery import SEEN_DOMAIN
+from components.accelerators.effects import concerned
 from components.accelerators.effects.concerned import (
     changes_allocation,
     hosts_where,
-    otherwise_served,
     served_on_sides,
     unsure,
 )
@@ -23,12 +23,6 @@ PARTS = "NVIDIA/gpu-operator 26.3.3, controllers/object_controls.go"
 MIG = "NVIDIA/mig-parted 0.15, deployments; NVIDIA, MIG User Guide (no process may use the card)"
 TOLD = Told(__file__)
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
-
-
-def late_policy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A new mutating policy, maybe before the control plane serves its kind."""
-    late = "completed_late" if otherwise_served(site) else "completed"
-    yield from TABLE.judges[late](site, change, field)
 
 
 def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -84,4 +78,4 @@ def handover(
     return [unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)]
 
 
-TABLE = read_table(globals())
+TABLE = read_table(vars(concerned) | globals())
