@@ -111,4 +111,4 @@ def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field)
 
 TABLE = read_table(globals())
 RESOURCES = TABLE.kinds
-CLASSES, FENCED = (TABLE.judges[name] for name in ("classes", "fenced"))
+CLASSES, FENCED, TRAFFIC = (TABLE.judges[name] for name in ("classes", "fenced", "traffic"))

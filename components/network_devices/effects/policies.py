@@ -155,29 +155,23 @@ def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield from _effects(site, change, field, [verdict])
 
 
-def driver_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """Another driver of the functions; bare devices need an IOMMU that the kernel was booted with.
-
-    On Ubuntu the operator cannot set the kernel's arguments, and reboots again and again where the
-    OS image lacks them (bindata/scripts/kargs.sh).
-    """
-    bare = spec(change)[1].get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
-    yield from TABLE.judges["bare_driver" if bare else "driver"](site, change, field)
+def bare(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True for bare devices, which need an IOMMU that the kernel was booted with: on Ubuntu the
+    operator cannot set the kernel's arguments, and reboots again and again where the OS image lacks
+    them (bindata/scripts/kargs.sh)."""
+    return bool(spec(change)[1].get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value)
 
 
-def rdma(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """The RDMA setting of functions: the device plugin looks for others."""
-    on = field is not None and field.after is True
-    yield from TABLE.judges["rdma_on" if on else "rdma_off"](site, change, field)
+def switched_on(_site: SiteChange, _change: ObjectChange, field: Field) -> bool:
+    """True for a setting that is on from now on."""
+    return field is not None and field.after is True
 
 
-def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """Another MTU: functions take it, the interface itself only a larger one."""
+def keeps_mtu(site: SiteChange, change: ObjectChange, field: Field) -> bool:
+    """True where an MTU is taken by none: functions take any, an interface only a larger one."""
     before, after = spec(change)
-    bare = after.get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
     smaller = after.get("mtu", 0) <= before.get("mtu", 0)
-    kept = field is None or field.after is ABSENT or (bare and smaller)
-    yield from TABLE.judges["mtu_kept" if kept else "mtu_set"](site, change, field)
+    return field is None or field.after is ABSENT or (bare(site, change, field) and smaller)
 
 
 def _on_hosts(

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.effects import FieldChange, Side, SiteChange
-from components.effects.fleet import Host
 from components.making.told import Told
 from components.object_cache.effects.routing import addresses
 from components.object_cache.effects.section import hosts_of, pools_of
@@ -41,7 +40,10 @@ def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[st
     """What a host's addition or removal does, and its source; None where the keys say it all."""
     if site.before is None or site.after is None:
         return None
-    old, new = (_host(each, name) for each in (site.before, site.after))
+    old, new = (
+        next((host for host in side.fleet.hosts if host.name == name), None)
+        for side in (site.before, site.after)
+    )
     if not come:
         serves = old and new and old.pool != new.pool and old.pool in pools_of(site.after)
         return (_SAID["unasked"], POOLS) if serves else None
@@ -79,10 +81,6 @@ def joining(before: Side, after: Side) -> int:
     return sum(
         pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
     )
-
-
-def _host(side: Side, name: str) -> Host | None:
-    return next((host for host in side.fleet.hosts if host.name == name), None)
 
 
 def _keys(part: Any) -> Iterator[str]:

@@ -101,10 +101,11 @@ def removes_cluster(site: SiteChange) -> bool:
 
 def fault_bound(site: Site, pool: Pool, remediator: Remediator) -> int:
     """How many hosts of a pool may be faulty before repairs stop there."""
-    return _tolerance(site, remediator, site.replicas(pool))
+    return tolerance(site, remediator, site.replicas(pool))
 
 
-def _tolerance(site: Site, remediator: Remediator, machines: int) -> int:
+def tolerance(site: Site, remediator: Remediator, machines: int) -> int:
+    """How many of so many nodes may be faulty before repairs stop."""
     found, kind = settings_of(site).may_be_faulty(remediator.kind, machines), remediator.kind
     return min(found, remediator.max_unavailable) if kind is RemediatorKind.MEDIK8S else found
 
@@ -183,11 +184,6 @@ def faulty(case: Case, node: NodeState) -> bool:
     ]
     faults = {fault for each in every for fault in case.site.repairs(case.pool, each)}
     return any(node.status(CONDITIONS[each]) == "True" for each in faults)
-
-
-def stops_repairs(case: Case, sick: int, nodes: int) -> bool:
-    """True if so many nodes are faulty that none is repaired."""
-    return sick > _tolerance(case.site, case.remediator, nodes)
 
 
 def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from components.remediation.checks import checks, files_of, stem
 from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
-from components.remediation.effects.thresholds import Shift, shift
+from components.remediation.effects.thresholds import shift
 from components.remediation.reset import NAME as RESET
 from components.source import site_of
 from schemas.model.site_file import Pool
@@ -74,7 +74,8 @@ def _check_effects(
     others: dict[str, list[str]] = {}
     for fault in _faults(site, pool, files - {kernellog.FILE}):
         words, kind = _check_shift(site, pool, fault)
-        longer = _longer(site, pool, fault)
+        found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
+        longer = found.longer if found else ()
         if longer:
             mending.setdefault(("longer", longer), []).append(fault)
         if kind == "more":
@@ -118,19 +119,8 @@ def _check_shift(site: SiteChange, pool: Pool, fault: str) -> tuple[tuple[str, .
         return (", ".join(found.fewer),), "fewer"
     if not any(found):
         return (f"the check of {fault} is another",), "more"
-    words = _all(found)
+    words = (*found.more, *(f"another {each}" for each in found.other), *found.fewer)
     return (words, "more") if words else (found.told, "same")
-
-
-def _longer(site: SiteChange, pool: Pool, fault: str) -> tuple[str, ...]:
-    """The settings that let a fault count for longer than before."""
-    found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
-    return found.longer if found else ()
-
-
-def _all(found: Shift) -> tuple[str, ...]:
-    other = tuple(f"another {each}" for each in found.other)
-    return (*found.more, *other, *found.fewer)
 
 
 def _stricter(
