@@ -63,9 +63,10 @@ def remediator_labels(remediator: Remediator, pool: Pool) -> dict[str, str]:
     return {REMEDIATOR_LABEL: remediator.name, POOL_LABEL: pool.name}
 
 
-def own(site: Site, program: str) -> Json:
+def own(site: Site, program: str, name: str = "") -> Json:
     """The metadata of an object of one program, in the namespace of the remediation."""
-    return metadata(site, program, settings_of(site).namespace, **selector_labels(program))
+    where = settings_of(site).namespace
+    return metadata(site, name or program, where, **selector_labels(program))
 
 
 def shared_name(part: str) -> str:
