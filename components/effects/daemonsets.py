@@ -4,8 +4,8 @@ Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go)
 pkg/apis/apps (v1/defaults.go, validation/validation.go).
 """
 
-from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
-from components.effects.applying import Fixed, Kind, effect, former
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect, former
 from components.effects.placement import Fit, running
 from components.effects.pods import (
     ELSEWHERE,
@@ -17,7 +17,7 @@ from components.effects.pods import (
     restart,
     scale,
 )
-from components.effects.rules import harmless
+from components.effects.table import read_table
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.bodies import mapping
 
@@ -104,20 +104,4 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     return restart(site, change, field, words, on_either(site, change))
 
 
-LATER = harmless(
-    "when pods count as ready, or how many revisions are kept; no pod is replaced", UPDATE
-)
-
-DAEMON_SET = Kind(
-    kinds.DAEMON_SET,
-    addition,
-    removal,
-    (
-        ("spec.template", template),
-        ("spec.updateStrategy", strategy),
-        ("spec.minReadySeconds", LATER),
-        ("spec.revisionHistoryLimit", LATER),
-    ),
-    (Fixed("spec.selector", replaces=True, refuses=True, source=VALIDATION),),
-    replacement,
-)
+(DAEMON_SET,) = read_table(globals()).kinds

@@ -69,16 +69,8 @@ def definition_removal(site: SiteChange, change: ObjectChange, field: Field) -> 
     yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=site.side.fleet.names)
 
 
-def schema(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A definition may get fields, versions and words more without harm; all else may not."""
-    if field is not None and _adds(field):
-        why = "the definition gets a field, a version or a word more; objects stay as they are"
-        return [effect(change, field, Impact.NONE, why, SCHEMAS)]
-    why = "objects of the kind may be read, refused or pruned in another way than before"
-    return not_known(why, SCHEMAS)(site, change, field)
-
-
-def _adds(field: FieldChange) -> bool:
+def adds_only(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
+    """True for a field, a version or a word more, which a definition may get without harm."""
     *_, above, last = ("", *field.path)
     if last == "description" and above != "properties":
         return True

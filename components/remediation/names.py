@@ -53,6 +53,11 @@ def remediated_pools(site: Site) -> list[tuple[Remediator, Pool]]:
     ]
 
 
+def find_pool(site: Site, name: str) -> Pool | None:
+    """The pool of a name; None where the site has none."""
+    return next((each for each in site.file.pools if each.name == name), None)
+
+
 def selector_labels(program: str) -> dict[str, str]:
     """The labels by which a program's pods are selected; they can never change."""
     return {NAME_LABEL: program}

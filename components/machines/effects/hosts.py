@@ -127,7 +127,7 @@ def state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterabl
     why = TOLD.say("goes_out", mark=DELETE_MACHINE)
     yield found._replace(impact=Impact.REMOVE, why=why, source=f"{_ORDER}; {PROVIDER}")
     out = [each.name for each in group.hosts if each.name in site.after.fleet.out]
-    later = next((each for each in site.after.fleet.groups if each.owner == group.owner), group)
+    later = site.after.fleet.group_of_owner.get(group.owner, group)
     if host == out[0]:  # once for all of them
         yield from _filled(group, later, len(out), found)
 

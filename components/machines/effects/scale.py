@@ -55,15 +55,9 @@ def departures(site: SiteChange, change: ObjectChange) -> Departures:
     return Departures(staying(site, change), moved, tuple(gone))
 
 
-def group_by_owner(site: SiteChange, owner: Name) -> Group:
-    """The group of machines of an object, as it will be."""
-    return next(each for each in site.side.fleet.groups if each.owner == owner)
-
-
 def former_group(site: SiteChange, owner: Name) -> Group | None:
     """The group of machines that an object had before."""
-    groups = site.before.fleet.groups if site.before else ()
-    return next((each for each in groups if each.owner == owner), None)
+    return site.before.fleet.group_of_owner.get(owner) if site.before else None
 
 
 class Room(NamedTuple):
@@ -158,7 +152,7 @@ def _fewer(
 
 def _move(site: SiteChange, owner: Name, names: Hosts, base: Effect, go: int) -> Effect:
     """The other way: a Machine that goes is on a host that another group finds from now on."""
-    joins, most = group_by_owner(site, owner), min(go, len(names))
+    joins, most = site.side.fleet.group_of_owner[owner], min(go, len(names))
     again = most <= room(site, joins).waiting
     title = group_title(joins)
     why = TOLD.say("moves" if again else "moves_in_vain", title=title)

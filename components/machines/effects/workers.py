@@ -156,14 +156,13 @@ def gone(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effec
     if gone or stay:
         hosts = (*stay, *gone)
         yield base._replace(hosts=hosts, at_most=limit_below(hosts, machines))
-    waiting = {
-        owner: scale.room(site, scale.group_by_owner(site, owner)).waiting for owner in moved
-    }
+    groups = site.side.fleet.group_of_owner
+    waiting = {owner: scale.room(site, groups[owner]).waiting for owner in moved}
     every = sum(map(len, moved.values()))
     # Which hosts are spares is not known: that of one group or of another finds no new Machine.
     lost_in_all = max(0, min(machines, every) - sum(waiting.values()))
     for owner, names in moved.items():
-        hosts, title = tuple(names), scale.group_title(scale.group_by_owner(site, owner))
+        hosts, title = tuple(names), scale.group_title(groups[owner])
         its = min(machines, len(hosts))
         if lost := min(lost_in_all, max(0, its - waiting[owner])):
             together = lost_in_all if len(moved) > 1 else None

@@ -4,16 +4,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import NamedTuple
 
-from components.effects import (
-    ABSENT,
-    Action,
-    Effects,
-    Field,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
+from components.effects import ABSENT, Action, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, rules
 from components.effects.table import read_table
 from components.making.told import Told
@@ -25,10 +16,10 @@ from components.network_devices.effects.concerned import (
     pool_name,
     settings,
     spec,
+    sriov_interfaces,
     staying,
 )
-from schemas.model.network_devices import Sriov
-from schemas.model.vocabulary import SriovBy, VirtualFunctionDriver
+from schemas.model.vocabulary import VirtualFunctionDriver
 
 DIVIDING = f"{OPERATOR}, pkg/plugins/generic/generic_plugin.go, pkg/plugins/mellanox"
 WEBHOOK = f"{OPERATOR}, pkg/webhook/validate.go"
@@ -44,14 +35,6 @@ class Verdict(NamedTuple):
     impact: Impact
     why: str
     source: str
-
-
-def sriov_interfaces(side: Side | None, pool: str) -> dict[str, Sriov]:
-    """The interfaces of a pool that the operator divides on one side, each with its resource."""
-    found = devices_on(side, pool)
-    if side is None or found is None or settings(side).sriov_by is not SriovBy.OPERATOR:
-        return {}
-    return {name: each for each in found.sriov for name in each.interfaces}
 
 
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:

@@ -58,10 +58,9 @@ def unserved(before: Side, after: Side) -> tuple[frozenset[str], frozenset[str]]
     """Lines that go from the list of a side, or come to it, and that no machine is less or more
     for: they are spares, without a server. Which they are is up to Cluster API; another choice
     moves about as many keys."""
-    former = {group.owner: group for group in before.fleet.groups}
     found: tuple[set[str], set[str]] = (set(), set())
     for group in after.fleet.groups:
-        old = former.get(group.owner)
+        old = before.fleet.group_of_owner.get(group.owner)
         if old is None:
             continue
         more = group.replicas - old.replicas

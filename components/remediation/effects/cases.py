@@ -12,7 +12,7 @@ from components.effects.fleet import NodeState
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
 from components.remediation.effects.thresholds import shift
-from components.remediation.names import settings_of
+from components.remediation.names import find_pool, settings_of
 from components.source import site_of
 from schemas.facts.site import Site
 from schemas.model.remediation import Remediator
@@ -82,7 +82,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     if site.after is None or removes_cluster(site):
         return []
     after, wanted, found = site_of(site.after), set(faults), []
-    one = next((each for each in after.file.pools if each.name == pool), None)
+    one = find_pool(after, pool)
     if one is None:
         return []
     for remediator in after.remediators_of(one):

@@ -15,6 +15,7 @@ from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
 from components.remediation.effects.thresholds import shift
+from components.remediation.names import find_pool
 from components.remediation.reset import NAME as RESET
 from components.source import site_of
 from schemas.model.site_file import Pool
@@ -61,7 +62,7 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
     program, _, pool = name.partition("/")
     if (kind, program) != ("ConfigMap", NAME) or site.before is None or site.after is None:
         return None
-    return next((each for each in site_of(site.after).file.pools if each.name == pool), None)
+    return find_pool(site_of(site.after), pool)
 
 
 def _check_effects(
@@ -112,7 +113,7 @@ def _check_shift(site: SiteChange, pool: Pool, fault: str) -> tuple[tuple[str, .
     if found is None:
         if fault in after.faults(pool):
             return ("it is checked from now on",), "new"
-        old = next((each for each in before.file.pools if each.name == pool.name), None)
+        old = find_pool(before, pool.name)
         was = old is not None and fault in before.faults(old)
         return (f"it is not checked any more; {_SAID['left']}",) if was else (), "gone"
     if found.fewer and not found.more and not found.other:
