@@ -136,16 +136,13 @@ def _rules_of_kind(kind: Kind, applier: Applier) -> Iterator[Rule]:
     judged = {"metadata.labels": kind.labels or LABELS, "metadata.annotations": ANNOTATIONS}
     judged |= dict(kind.fields)
     fixed = [each.path for each in kind.fixed]
+    # One applier cannot change the others, and the other can.
+    why = "the field may change in place; no rule covers its effect"
+    beside = not_known(why, APPLIED_BY_NAME)
     yield Rule(kind.name, (), _whole(kind, applier), whole=True)
     for text in dict.fromkeys((*judged, *fixed, *IDENTITY)):
-        judge = judged.get(text, _beside)
+        judge = judged.get(text, beside)
         yield Rule(kind.name, path(text), _judge_change(kind, applier, judge))
-
-
-def _beside(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A field that one applier cannot change, and the other can."""
-    why = "the field may change in place; no rule covers its effect"
-    return not_known(why, APPLIED_BY_NAME)(site, change, field)
 
 
 def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:

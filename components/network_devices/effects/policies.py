@@ -1,8 +1,7 @@
 """SriovNetworkNodePolicies: how interfaces are divided, which takes functions from pods."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
 
 from components.effects import ABSENT, Action, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, rules
@@ -29,14 +28,6 @@ SAID = Told(__file__)
 EVICTED = "the host is cordoned, and its pods that ask for functions are evicted"
 
 
-class Verdict(NamedTuple):
-    """The effect of a policy on the hosts of its pool, and the reason."""
-
-    impact: Impact
-    why: str
-    source: str
-
-
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
     """Why the webhook refuses a policy that takes interfaces; empty where it does not."""
     pool = pool_name(change)
@@ -51,8 +42,8 @@ def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> st
 
 
 def _added_interfaces(
-    site: SiteChange, change: ObjectChange, interfaces: Iterable[str]
-) -> Iterator[Verdict]:
+    site: SiteChange, change: ObjectChange, field: Field, interfaces: Iterable[str]
+) -> Effects:
     """The effect on interfaces that a policy divides now and did not before."""
     pool = pool_name(change)
     before, after = sriov_interfaces(site.before, pool), sriov_interfaces(site.after, pool)
@@ -61,24 +52,29 @@ def _added_interfaces(
         earlier = devices_on(site.before, pool)
         by_the_image = earlier is not None and earlier.sriov and not before
         otherwise = EVICTED if by_the_image else "no pod is evicted"
-        yield _redivision(site, f"{', '.join(fresh)} is divided", otherwise)
+        what = f"{', '.join(fresh)} is divided"
+        yield from _redivision(site, change, field, what, otherwise)
     for name in interfaces:
         old, new = before.get(name), after.get(name)
         if old is None or new is None or old.name == new.name:
             continue
         if old.functions != new.functions:
-            yield _redivision(site, f"{name} is divided again", EVICTED)
+            yield from _redivision(site, change, field, f"{name} is divided again", EVICTED)
         else:
             why = SAID.say("renamed", name=name, old=old.name, new=new.name)
-            yield Verdict(Impact.UNKNOWN, why, RENAMING)
+            yield on_hosts(site, change, field, Impact.UNKNOWN, (why, RENAMING))
 
 
-def _redivision(site: SiteChange, what: str, otherwise: str) -> Verdict:
+def _redivision(
+    site: SiteChange, change: ObjectChange, field: Field, what: str, otherwise: str
+) -> Effects:
     why = SAID.say("divided", what=what, pace=pace(site), otherwise=otherwise)
-    return Verdict(Impact.REBOOT, why, DIVIDING)
+    return [on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))]
 
 
-def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
+def _let_go(
+    site: SiteChange, change: ObjectChange, field: Field, interfaces: Iterable[str]
+) -> Effects:
     """The effect on interfaces that no policy divides any more; of others it is judged there."""
     pool = pool_name(change)
     after = sriov_interfaces(site.after, pool)
@@ -87,14 +83,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
         return
     why = f"functions of {', '.join(gone)} are destroyed: {EVICTED}, {pace(site)}"
     why += SAID.say("nothing_left") if not after else ""
-    yield Verdict(Impact.DRAIN, why, f"{DIVIDING}; {STALE}")
-
-
-def _effects(
-    site: SiteChange, change: ObjectChange, field: Field, verdicts: Iterable[Verdict]
-) -> Effects:
-    for each in verdicts:
-        yield on_hosts(site, change, field, each.impact, (each.why, each.source))
+    yield on_hosts(site, change, field, Impact.DRAIN, (why, f"{DIVIDING}; {STALE}"))
 
 
 def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -103,7 +92,7 @@ def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     refused = _refusal(site, change, interfaces)
     if refused:
         return [effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)]
-    found = list(_effects(site, change, field, _added_interfaces(site, change, interfaces)))
+    found = list(_added_interfaces(site, change, field, interfaces))
     return found or TABLE.judges["as_before"](site, change, field)
 
 
@@ -111,7 +100,7 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed policy."""
     before, _ = spec(change)
     interfaces = before["nicSelector"]["pfNames"]
-    found = list(_effects(site, change, field, _let_go(site, change, interfaces)))
+    found = list(_let_go(site, change, field, interfaces))
     yield from found or TABLE.judges["removed_elsewhere"](site, change, field)
 
 
@@ -124,18 +113,17 @@ def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     refused = _refusal(site, change, sorted(after - before))
     if refused:
         return [effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)]
-    verdicts = [
-        *_added_interfaces(site, change, sorted(after - before)),
-        *_let_go(site, change, sorted(before - after)),
+    found = [
+        *_added_interfaces(site, change, field, sorted(after - before)),
+        *_let_go(site, change, field, sorted(before - after)),
     ]
-    found = list(_effects(site, change, field, verdicts))
     return found or TABLE.judges["divided_elsewhere"](site, change, field)
 
 
 def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another number of functions: all of them are destroyed and created again."""
-    verdict = _redivision(site, "all functions are destroyed and created again", EVICTED)
-    yield from _effects(site, change, field, [verdict])
+    what = "all functions are destroyed and created again"
+    return _redivision(site, change, field, what, EVICTED)
 
 
 def bare(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:

@@ -2,7 +2,7 @@
 changed check finds may be repaired from then on.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from components.effects import Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
@@ -133,7 +133,10 @@ def _stricter(
     pool, faults, words, kind = what
     cases = cases_of(site, pool.name, faults)
     for case in cases:
-        own = _field_of(change, case.faults) or field
+        # The first field of a file that is named after one of the faults.
+        names = tuple(f"{stem(each)}." for each in case.faults)
+        data = (each for each in change.fields if len(each.path) > 1)
+        own = next((each for each in data if str(each.path[1]).startswith(names)), field)
         found = (longer_fault if kind == "longer" else stricter_check)(site, case, words)
         yield from effects(change, own, case, found)
     mended = {fault for case in cases for fault in case.faults}
@@ -148,13 +151,6 @@ def _stricter(
         ]
         why = "; ".join(dict.fromkeys((why, *filter(None, said))))
         yield effect(change, field, Impact.NONE, why, MESSAGES)
-
-
-def _field_of(change: ObjectChange, faults: Sequence[str]) -> FieldChange | None:
-    """The first field of a file that is named after one of the faults."""
-    names = tuple(f"{stem(each)}." for each in faults)
-    data = (each for each in change.fields if len(each.path) > 1)
-    return next((each for each in data if str(each.path[1]).startswith(names)), None)
 
 
 def _ends(site: SiteChange, pool: Pool, fault: str) -> str:

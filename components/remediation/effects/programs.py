@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from components.effects import Effects, Field, Impact, Name, ObjectChange, Side, SiteChange, kinds
 from components.effects.rules import Judge, make_known, say_more
 from components.making.faults import FAULTY_TAINT
-from components.making.manifest import Manifest
 from components.making.told import Told
 from components.remediation.names import NAME_LABEL, REBOOTS
 from schemas.kubernetes.bodies import mapping
@@ -36,15 +35,11 @@ def _words(change: ObjectChange) -> str:
 
 def of_a_program(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
-    goes = _all_go(site, change.one)
-    return make_known(judge(site, change, field), _SAID["with_it"] if goes else "")
-
-
-def _all_go(site: SiteChange, manifest: Manifest) -> bool:
-    """True if all users of an object's rights go, or are made anew elsewhere."""
-    program = mapping(manifest.body, "metadata", "labels").get(NAME_LABEL)
+    program = mapping(change.one.body, "metadata", "labels").get(NAME_LABEL)
     users = list(_users(site.before, str(program))) if program else []
-    return bool(users) and all(_goes(site, name) for name in users)
+    # All users of the object's rights go, or are made anew elsewhere.
+    goes = bool(users) and all(_goes(site, name) for name in users)
+    return make_known(judge(site, change, field), _SAID["with_it"] if goes else "")
 
 
 def _users(side: Side | None, program: str) -> Iterator[Name]:
