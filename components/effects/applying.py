@@ -121,8 +121,7 @@ def not_known(why: str, source: str) -> Judge:
     """A judge for what may concern every host of the site, in a way that nobody can tell."""
 
     def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        hosts = site.side.fleet.names
-        yield effect(change, field, Impact.UNKNOWN, why, source)._replace(hosts=hosts)
+        yield effect(change, field, Impact.UNKNOWN, why, source, hosts=site.side.fleet.names)
 
     return judge
 

@@ -42,10 +42,10 @@ def _sentence(row: Json) -> Judge:
     impact = Impact(row.get("impact", "none"))
 
     def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        found = effect(change, field, impact, row["why"], row["source"], action)
-        concerned = impact is not Impact.NONE or change.group_kind == kinds.HOST
         hosts = either(site, change) if field else members(site.before, change)
-        yield found._replace(hosts=hosts if concerned else ())
+        if impact is Impact.NONE and change.group_kind != kinds.HOST:
+            hosts = ()
+        yield effect(change, field, impact, row["why"], row["source"], action, hosts=hosts)
 
     return judge
 
@@ -83,8 +83,7 @@ def _another(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         "; what becomes of its machines meanwhile is not known"
     )
     action = Action.REFUSED if held else Action.REPLACED
-    found = effect(change, field, Impact.UNKNOWN, why, PULUMI, action)
-    yield found._replace(hosts=either(site, change))
+    yield effect(change, field, Impact.UNKNOWN, why, PULUMI, action, hosts=either(site, change))
 
 
 _KEPT = "{} of the object itself change in place, and no controller touches a machine for them"

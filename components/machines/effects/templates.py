@@ -24,16 +24,6 @@ def in_a_new_one(_site: SiteChange, change: ObjectChange, _field: FieldChange) -
     return {"new": new} if old != new else {}
 
 
-def of_metadata(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
-    """True for what a Metal3DataTemplate says."""
-    return field.path[:2] in (("spec", "metaData"), ("spec", "networkData"))
-
-
-def of_cleaning(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
-    """True for the cleaning of hosts that are given back."""
-    return field.path[-1] == "automatedCleaningMode"
-
-
 def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     """The differences between the templates that an object's reference led to and leads to.
 

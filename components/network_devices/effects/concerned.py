@@ -45,8 +45,8 @@ def on_hosts(
         return effect(change, field, Impact.NONE, why, source)
     at_most = count if count < len(hosts) else None
     at_once = at_a_time(site) if impact in (Impact.DRAIN, Impact.REBOOT) else None
-    found = effect(change, field, impact, why, source)
-    return found._replace(hosts=hosts, at_most=at_most, at_once=at_once)
+    found = effect(change, field, impact, why, source, hosts=hosts)
+    return found._replace(at_most=at_most, at_once=at_once)
 
 
 def at_a_time(site: SiteChange) -> int:

@@ -7,7 +7,8 @@ medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.fleet import NodeState
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
@@ -112,19 +113,12 @@ def tolerance(site: Site, remediator: Remediator, machines: int) -> int:
 
 def effects(change: ObjectChange, field: Field, case: Case, found: Iterable[Found]) -> Effects:
     """The found cases, as effects of changes to an object; new hosts have no fault yet."""
-    at = field.path if field else ()
+    pace = case.remediator.max_unavailable
     for each in found:
-        pace = case.remediator.max_unavailable if each.hosts else None
-        yield Effect(
-            each.impact if each.hosts else Impact.NONE,
-            change.name,
-            at,
-            each.why,
-            case.source,
-            each.hosts,
-            at_most=each.at_most if each.hosts else None,
-            at_once=pace,
-        )
+        told = effect(change, field, Impact.NONE, each.why, case.source)
+        if each.hosts:
+            told = told._replace(impact=each.impact, hosts=each.hosts, at_most=each.at_most)
+        yield told._replace(at_once=pace if each.hosts else None)
 
 
 # --- what was seen --------------------------------------------------------------------------------
