@@ -1,4 +1,14 @@
-"""Kinds whose rules are data: the TOML file beside a module, a table for each kind."""
+"""Kinds whose rules are data: the TOML file beside a module, a table for each kind.
+
+``added``, ``gone``, ``replaced``, ``labels`` and each of ``fields`` name a judge, one of the file
+or of the module, or are one: ``why`` and ``source`` of a sentence, harmless unless ``known`` is
+false (or as the component reads them), or judged as ``by`` says, a function of the module that
+takes both before what every judge takes. A list is one judge: the first row whose ``when`` holds,
+a function of the module that takes what a judge takes; where that returns values, ``{name}`` in
+``why`` is one of them. A row may also name its ``judge``. ``<name>`` in a text is one of the
+file's sources, or the module's constant NAME. Kinds, and paths, that share a row stand in one key,
+with spaces between.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -28,16 +38,7 @@ def _sentence(row: Json) -> Judge:
 
 
 def read_table(module: Mapping[str, Any], sentence: Callable[[Json], Judge] = _sentence) -> Table:
-    """The table of a module, which gives its ``globals()``.
-
-    ``added``, ``gone``, ``replaced``, ``labels`` and each of ``fields`` name a judge, one of the
-    file or of the module, or are one: ``why`` and ``source`` of a sentence, harmless unless
-    ``known`` is false (or as ``sentence`` reads them), or judged as ``by`` says, a function of the
-    module that takes both before what every judge takes. A list of them is one judge: the first
-    whose ``when`` holds, a function of the module that takes what a judge takes; where that returns
-    values, ``{name}`` in ``why`` is one of them. ``<name>`` in a text is one of the file's sources,
-    or the module's constant NAME. Kinds, and paths, that share a row stand in one key.
-    """
+    """The table of a module, which gives its ``globals()``; ``sentence`` makes a row a judge."""
     told = Told(module["__file__"])
     texts = {name.lower(): each for name, each in module.items() if isinstance(each, str)}
     values = {**told.optional("sources", **texts), **texts}
