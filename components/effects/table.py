@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from components.effects import Effects, Field, ObjectChange, SiteChange
+from components.effects import Effects
 from components.effects.applying import Fixed, Kind, not_known
 from components.effects.rules import Judge, harmless
 from components.making.manifest import Json
@@ -49,23 +49,24 @@ def read_table(module: Mapping[str, Any], sentence: Callable[[Json], Judge] = _s
             found: Judge = known.get(said) or module.get(said) or module[said.upper()]
             return found
         if isinstance(said, list):
-            return partial(first, said)
+            whens = (module[row["when"]] if "when" in row else None for row in said)
+            return partial(first, list(zip(whens, said, map(judge, said), strict=True)))
         if "judge" in said:
             return judge(said["judge"])
         by = said.get("by")
         return partial(module[by], said["why"], said["source"]) if by else sentence(said)
 
-    def first(rows: list[Any], site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        for row in rows:
-            when = module[row["when"]] if "when" in row else None
-            found = when(site, change, field) if when else True
+    def first(rows: list[tuple[Any, Json, Judge]], *of: Any) -> Effects:
+        for when, row, usual in rows:
+            found = when(*of) if when else True
             if isinstance(found, Mapping) and found:
-                row = {**row, "why": row["why"].format(**found)}
+                return judge({**row, "why": row["why"].format(**found)})(*of)
             if found:
-                return judge(row)(site, change, field)
+                return usual(*of)
         return ()
 
-    known |= {key: judge(row) for key, row in told.optional("judges", **values).items()}
+    for key, row in told.optional("judges", **values).items():
+        known[key] = judge(row)
     rows = told.optional("kinds", **values).items()
     kinds = (_kind(name, row, judge) for names, row in rows for name in names.split())
     return Table(tuple(kinds), known)
