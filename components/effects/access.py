@@ -11,7 +11,6 @@ from collections.abc import Iterator
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import LABELS, effect, not_known
-from components.effects.rules import harmless
 from components.effects.table import read_table
 from components.making.manifest import Json, Manifest
 from schemas.kubernetes.bodies import items, mapping, texts
@@ -21,8 +20,6 @@ AGGREGATION = "Kubernetes 1.34, pkg/controller/clusterroleaggregation"
 ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy, plugin/webhook"
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 
-LOST = not_known("rights are taken away: what a program does without them is not known", RBAC)
-MORE = harmless("rights are given; nothing that runs is touched", RBAC)
 
 NODES_LIVE_BY = frozenset(
     {"*", "nodes", "leases", "pods", "bindings", "csinodes", "serviceaccounts"}
@@ -30,11 +27,10 @@ NODES_LIVE_BY = frozenset(
 """Resources that a node lives by: one whose status and lease cannot be written counts as failed."""
 
 
-def rights(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A role's rules: harmless if each one that was there is still covered by one of the new."""
+def keeps_rights(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True if each rule of a role that was there is still covered by one of the new."""
     new = _rules(change.after)
-    kept = all(any(_covers(wide, each) for wide in new) for each in _rules(change.before))
-    yield from (MORE if kept else LOST)(site, change, field)
+    return all(any(_covers(wide, each) for wide in new) for each in _rules(change.before))
 
 
 def _rules(manifest: Manifest | None) -> list[Json]:
@@ -56,11 +52,11 @@ def _within(narrow: Json, wide: Json, key: str) -> bool:
     return "*" in given or set(texts(narrow, key)) <= set(given)
 
 
-def subjects(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """The subjects of a role: harmless if nobody loses it."""
+def keeps_subjects(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True if nobody loses a role."""
     both = (items(side.body, "subjects") if side else [] for side in change.both)
     old, new = ({str(sorted(each.items())) for each in those} for those in both)
-    yield from (MORE if old <= new else LOST)(site, change, field)
+    return old <= new
 
 
 def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -69,9 +65,8 @@ def role_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     keys = {key for each in labels for key in each if key.startswith(AGGREGATED)}
     if keys and (field is None or len(field.path) < 3 or field.path[2] in keys):
         why = "a label that aggregates its rules into other roles, or no longer does"
-        yield from not_known(why, AGGREGATION)(site, change, field)
-        return
-    yield from LABELS(site, change, field)
+        return not_known(why, AGGREGATION)(site, change, field)
+    return LABELS(site, change, field)
 
 
 def admission(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -89,10 +84,9 @@ def admission(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         found |= set(_matched_resources(policy)) if policy else set()
     if not found or found & NODES_LIVE_BY:
         why = "it validates writes of nodes or pods: a refusal may stop them from working"
-        yield from not_known(why, ADMISSION)(site, change, field)
-        return
+        return not_known(why, ADMISSION)(site, change, field)
     why = f"it validates later writes of {', '.join(sorted(found))}; what is there stays as it is"
-    yield effect(change, field, Impact.NONE, why, ADMISSION)
+    return [effect(change, field, Impact.NONE, why, ADMISSION)]
 
 
 def _matched_resources(manifest: Manifest) -> Iterator[str]:

@@ -9,7 +9,7 @@ rules of that.
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from components.effects import (
     Action,
@@ -105,9 +105,11 @@ def effect(
     why: str,
     source: str,
     action: Action | None = None,
+    **more: Any,
 ) -> Effect:
-    """An effect of a change on no host (yet)."""
-    return Effect(impact, change.name, field.path if field else (), why, source, action=action)
+    """An effect of a change, on no host unless ``more`` says so."""
+    at = field.path if field else ()
+    return Effect(impact, change.name, at, why, source, action=action, **more)
 
 
 def former(change: ObjectChange) -> Manifest:
@@ -119,8 +121,7 @@ def not_known(why: str, source: str) -> Judge:
     """A judge for what may concern every host of the site, in a way that nobody can tell."""
 
     def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        hosts = site.side.fleet.names
-        yield effect(change, field, Impact.UNKNOWN, why, source)._replace(hosts=hosts)
+        yield effect(change, field, Impact.UNKNOWN, why, source, hosts=site.side.fleet.names)
 
     return judge
 
@@ -134,16 +135,13 @@ def _rules_of_kind(kind: Kind, applier: Applier) -> Iterator[Rule]:
     judged = {"metadata.labels": kind.labels or LABELS, "metadata.annotations": ANNOTATIONS}
     judged |= dict(kind.fields)
     fixed = [each.path for each in kind.fixed]
+    # One applier cannot change the others, and the other can.
+    why = "the field may change in place; no rule covers its effect"
+    beside = not_known(why, APPLIED_BY_NAME)
     yield Rule(kind.name, (), _whole(kind, applier), whole=True)
     for text in dict.fromkeys((*judged, *fixed, *IDENTITY)):
-        judge = judged.get(text, _beside)
+        judge = judged.get(text, beside)
         yield Rule(kind.name, path(text), _judge_change(kind, applier, judge))
-
-
-def _beside(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A field that one applier cannot change, and the other can."""
-    why = "the field may change in place; no rule covers its effect"
-    return not_known(why, APPLIED_BY_NAME)(site, change, field)
 
 
 def fate(kind: Kind, applier: Applier, change: ObjectChange) -> Fate:
@@ -192,20 +190,19 @@ def _judge_change(kind: Kind, applier: Applier, judge: Judge) -> Judge:
     def judge_field(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         waiting = _waiting(applier, site, change, field)
         if waiting is not None:
-            yield waiting
-            return
+            return [waiting]
         found = fate(kind, applier, change)
-        if _let_go(applier, site, change):
-            yield from _leaving(kind, applier, site, change, field)
-        elif found.action is Action.REFUSED:
-            yield _refusal(applier, change, field, found)
-        elif found.action is Action.CHANGED:
-            yield from judge(site, change, field)
-        elif field is not None and field.path != found.path:
+        # Pulumi lets go of an object that is still made when its cluster has no name any more.
+        if not _contexts(applier, site, change)[-1]:
+            return _leaving(kind, applier, site, change, field)
+        if found.action is Action.REFUSED:
+            return [_refusal(applier, change, field, found)]
+        if found.action is Action.CHANGED:
+            return judge(site, change, field)
+        if field is not None and field.path != found.path:
             why = "it is part of the object that is created again"
-            yield effect(change, field, Impact.NONE, why, found.source)
-        else:
-            yield from _replacement_effects(kind, site, change, field, found)
+            return [effect(change, field, Impact.NONE, why, found.source)]
+        return _replacement_effects(kind, site, change, field, found)
 
     return judge_field
 
@@ -270,11 +267,6 @@ def _contexts(applier: Applier, site: SiteChange, change: ObjectChange) -> list[
     """On each side, whether there is a cluster to apply the object to."""
     named = applier is Applier.CLUSTER_API or change.one.target is Target.MANAGEMENT
     return [named or side.fleet.context is not None for side in site.sides]
-
-
-def _let_go(applier: Applier, site: SiteChange, change: ObjectChange) -> bool:
-    """True if Pulumi lets go of an object that is still made: its cluster has no name any more."""
-    return not _contexts(applier, site, change)[-1]
 
 
 def _waiting(

@@ -120,7 +120,10 @@ def content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     for fixed in (False, True):
         mine = [each for each in stale if each.fixed is fixed]
         if mine:
-            yield _late(change, field, mine, fixed)
+            who = ", ".join(each.manifest.title for each in mine)
+            why = TOLD.say("by_environment" if fixed else "in_place", who=who)
+            source = FIXED_THERE if fixed else REFRESHED
+            yield effect(change, field, Impact.NONE, why, source)
 
 
 def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
@@ -131,15 +134,6 @@ def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
             known = found.get(each.name)
             found[each.name] = each._replace(fixed=each.fixed or bool(known and known.fixed))
     return list(found.values())
-
-
-def _late(change: ObjectChange, field: Field, mine: list[Reader], fixed: bool) -> Effect:
-    who = ", ".join(each.manifest.title for each in mine)
-    if fixed:
-        why = TOLD.say("by_environment", who=who)
-        return effect(change, field, Impact.NONE, why, FIXED_THERE)
-    why = TOLD.say("in_place", who=who)
-    return effect(change, field, Impact.NONE, why, REFRESHED)
 
 
 def _immutable(change: ObjectChange, field: Field) -> Effect:
@@ -184,10 +178,9 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 def mark(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``immutable`` may be set, and never taken back."""
     if former(change).body.get("immutable") is True:
-        yield _immutable(change, field)
-        return
+        return [_immutable(change, field)]
     why = "it can no longer change in place from now on"
-    yield effect(change, field, Impact.NONE, why, CORE)
+    return [effect(change, field, Impact.NONE, why, CORE)]
 
 
 _ADDED = harmless("nothing reads it before a pod that names it starts", NOBODY)

@@ -4,11 +4,20 @@ Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go)
 pkg/apis/apps (v1/defaults.go, validation/validation.go).
 """
 
-from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
-from components.effects.applying import Fixed, Kind, effect, former
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect, former
 from components.effects.placement import Fit, running
-from components.effects.pods import ELSEWHERE, moves, on_both, places, pod_spec, restart, scale
-from components.effects.rules import harmless
+from components.effects.pods import (
+    ELSEWHERE,
+    moves,
+    on_both,
+    on_either,
+    places,
+    pod_spec,
+    restart,
+    scale,
+)
+from components.effects.table import read_table
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.bodies import mapping
 
@@ -30,8 +39,9 @@ def template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         return
     stay, move = moves(site, before, after)
     if move:
-        words = (_describe_move(its, move), CONTROLLER)
-        yield from restart(site, change, field, words, move)
+        maybe = "may " if Fit.MAYBE in move.values() else ""
+        why = f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
+        yield from restart(site, change, field, (why, CONTROLLER), move)
     if _strategy(after).get("type") == ON_DELETE:
         why = f"the {its} stay as they are until someone deletes them (updateStrategy OnDelete)"
         yield effect(change, field, Impact.NONE, why, UPDATE)
@@ -39,11 +49,6 @@ def template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         hosts = running(site.side, stay)
         words = (f"the {its} restart, {_pace(after, hosts)}", UPDATE)
         yield from restart(site, change, field, words, stay)
-
-
-def _describe_move(its: str, move: dict[str, Fit]) -> str:
-    maybe = "may " if Fit.MAYBE in move.values() else ""
-    return f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
 
 
 def _strategy(manifest: Manifest) -> Json:
@@ -66,12 +71,11 @@ def strategy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     kinds = [_strategy(each).get("type") for each in (before, after)]
     if kinds[0] != ON_DELETE or kinds[1] == ON_DELETE:
         why = "how pods are replaced when the template changes; none is replaced by that"
-        yield effect(change, field, Impact.NONE, why, UPDATE)
-        return
+        return [effect(change, field, Impact.NONE, why, UPDATE)]
     hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
     its = f"pods of {after.title}"
     why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
-    yield from restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
+    return restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
 
 
 def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
@@ -96,27 +100,8 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced DaemonSet: no rollout holds its pods back."""
-    old = on_both(site, places(site.before, change.before))
-    new = _both(site, change)
-    hosts = {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}
     words = ("all its pods stop at once, and new ones start", CONTROLLER)
-    yield from restart(site, change, field, words, hosts)
+    return restart(site, change, field, words, on_either(site, change))
 
 
-LATER = harmless(
-    "when pods count as ready, or how many revisions are kept; no pod is replaced", UPDATE
-)
-
-DAEMON_SET = Kind(
-    kinds.DAEMON_SET,
-    addition,
-    removal,
-    (
-        ("spec.template", template),
-        ("spec.updateStrategy", strategy),
-        ("spec.minReadySeconds", LATER),
-        ("spec.revisionHistoryLimit", LATER),
-    ),
-    (Fixed("spec.selector", replaces=True, refuses=True, source=VALIDATION),),
-    replacement,
-)
+(DAEMON_SET,) = read_table(globals()).kinds

@@ -112,6 +112,11 @@ class Fleet:
         return found
 
     @cached_property
+    def group_of_owner(self) -> Mapping[tuple[str, str], Group]:
+        """The group that each object makes."""
+        return {group.owner: group for group in self.groups}
+
+    @cached_property
     def group_of_host(self) -> Mapping[str, Group]:
         """The group that each host belongs to, by the host's name."""
         return {host.name: group for group in self.groups for host in group.hosts}

@@ -80,6 +80,13 @@ def on_both(site: SiteChange, hosts: Fits) -> dict[str, Fit]:
     return {name: fit for name, fit in hosts.items() if name in there}
 
 
+def on_either(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
+    """The hosts on which pods of either side of an object may run."""
+    old = on_both(site, places(site.before, change.before))
+    new = on_both(site, places(site.after, change.after))
+    return {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}
+
+
 def restart(
     site: SiteChange,
     change: ObjectChange,

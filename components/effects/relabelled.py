@@ -62,17 +62,14 @@ def _selecting(side: Side) -> dict[Name, tuple[Manifest, Json]]:
     direct = {name: each for name, each in there if each.target is Target.SITE}
     for name, manifest in {**direct, **_resource_set_objects(side)}.items():
         selector = mapping(manifest.body, "spec", "nodeSelector")
+        all_texts = all(isinstance(each, str) for each in selector.values())
         if manifest.group_kind == kinds.DAEMON_SET:
             found[name] = manifest, pod_spec(manifest) or {}
-        elif manifest.group_kind not in TEMPLATES and _names_labels(selector):
+        elif manifest.group_kind not in TEMPLATES and selector and all_texts:
             # Operators look at labels, and at no taint.
             every = {"tolerations": [{"operator": "Exists"}]}
             found[name] = manifest, {"nodeSelector": selector, **every}
     return found
-
-
-def _names_labels(selector: Json) -> bool:
-    return bool(selector) and all(isinstance(each, str) for each in selector.values())
 
 
 def _resource_set_objects(side: Side) -> dict[Name, Manifest]:

@@ -69,17 +69,8 @@ def definition_removal(site: SiteChange, change: ObjectChange, field: Field) -> 
     yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=site.side.fleet.names)
 
 
-def schema(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A definition may get fields, versions and words more without harm; all else may not."""
-    if field is not None and _adds(field):
-        why = "the definition gets a field, a version or a word more; objects stay as they are"
-        yield effect(change, field, Impact.NONE, why, SCHEMAS)
-        return
-    why = "objects of the kind may be read, refused or pruned in another way than before"
-    yield from not_known(why, SCHEMAS)(site, change, field)
-
-
-def _adds(field: FieldChange) -> bool:
+def adds_only(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
+    """True for a field, a version or a word more, which a definition may get without harm."""
     *_, above, last = ("", *field.path)
     if last == "description" and above != "properties":
         return True
@@ -97,19 +88,18 @@ def _mentions(value: object, key: str) -> bool:
     return isinstance(value, list) and any(_mentions(each, key) for each in value)
 
 
-def priority_class_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A removed PriorityClass: pods keep their number, and new ones that name it are refused."""
+def still_named(site: SiteChange, change: ObjectChange, _field: Field) -> dict[str, str]:
+    """Those whose pods still name a PriorityClass that goes; nothing where none does."""
     old = former(change)
     every = site.after.objects.values() if site.after else ()
     there = (each for each in every if each.target is old.target)
     named = ((each, (pod_spec(each) or {}).get("priorityClassName")) for each in there)
     still = [each.title for each, name in named if name == old.key[3]]
-    why = "running pods keep their priority; later pods that name it are refused"
-    if still:
-        why += f", those of {', '.join(still)} too when they restart"
-    yield effect(change, field, Impact.NONE, why, PRIORITY)
+    return {"still": ", ".join(still)} if still else {}
 
 
 TABLE = read_table(globals())
 RESOURCES = TABLE.kinds
-CLASSES, FENCED = (TABLE.judges[name] for name in ("classes", "fenced"))
+SHARED = ("classes", "fenced", "traffic", "priority_class_removal")
+"""Judges that tables of components name too."""
+CLASSES, FENCED, TRAFFIC, PRIORITY_CLASS_REMOVAL = (TABLE.judges[name] for name in SHARED)

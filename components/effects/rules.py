@@ -5,13 +5,15 @@ with the longest path decides; a rule with an empty path decides what no other d
 object's coming or going means. A field that no rule fits is unknown.
 """
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from components.effects import Effect, Effects, Field, Impact, ObjectChange, Path, SiteChange
 from components.making.manifest import GroupKind
 
+_STEP = re.compile(r"\[([^]]+)\]|([^.\[\]]+)")
 ANY = "*"
 """In a rule's path: any one step; as its kind: every kind, where no other rule fits."""
 
@@ -52,8 +54,9 @@ class Rules(tuple[Rule, ...]):
 
 
 def path(text: str) -> Path:
-    """A rule's path from its text: ``spec.template.spec.version``; ``*`` is any one step."""
-    return tuple(text.split(".")) if text else ()
+    """A rule's path from its text: ``spec.version``, ``metadata.labels[a.b/c]``; ``*`` is any one
+    step."""
+    return tuple(key or step for key, step in _STEP.findall(text))
 
 
 def leads(short: Path, changed: Path) -> bool:
@@ -118,3 +121,22 @@ def harmless(why: str, source: str) -> Judge:
         yield Effect(Impact.NONE, change.name, field.path if field else (), why, source)
 
     return judge
+
+
+def say_more(
+    found: Effects, words: str, source: str = "", only: Impact | None = None, **changes: Any
+) -> Effects:
+    """Effects (``only`` those of an impact) with ``changes``, further words and their source; all
+    as they are where there are no words."""
+    for each in found:
+        if words and only in (None, each.impact):
+            sources = f"{each.source}; {source}" if source else each.source
+            each = each._replace(why=f"{each.why}; {words}", source=sources, **changes)
+        yield each
+
+
+def make_known(found: Effects, why: str) -> Effects:
+    """Effects, of which those that nobody could tell are none for a reason that is not empty."""
+    for each in found:
+        told = why and each.impact is Impact.UNKNOWN
+        yield each._replace(impact=Impact.NONE, why=why, hosts=()) if told else each

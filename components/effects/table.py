@@ -1,11 +1,23 @@
-"""Kinds whose rules are data: the TOML file beside a module, a table for each kind."""
+"""Kinds whose rules are data: the TOML file beside a module, a table for each kind.
+
+``added``, ``gone``, ``replaced``, ``labels`` and each of ``fields`` name a judge, one of the file
+or of the module, or are one: ``why`` and ``source`` of a sentence, harmless unless ``known`` is
+false (or as the component reads them), or judged as ``by`` says, a function of the module that
+takes both before what every judge takes. A list is one judge: the first row whose ``when`` holds,
+a function of the module that takes what a judge takes; where that returns values, ``{name}`` in
+``why`` is one of them. A row may also name its ``judge``. ``<name>`` in a text is one of the
+file's sources, or the module's constant NAME. Kinds, and paths, that share a row stand in one key,
+with spaces between.
+"""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
+from components.effects import Effects
 from components.effects.applying import Fixed, Kind, not_known
 from components.effects.rules import Judge, harmless
+from components.making.manifest import Json
 from components.making.told import Told
 
 
@@ -20,15 +32,13 @@ class Table(NamedTuple):
         return {each.name: each for each in self.kinds}[name]
 
 
-def read_table(module: Mapping[str, Any]) -> Table:
-    """The table of a module, which gives its ``globals()``.
+def _sentence(row: Json) -> Judge:
+    usual = harmless if row.get("known", True) else not_known
+    return usual(row["why"], row["source"])
 
-    ``added``, ``gone``, ``replaced``, ``labels`` and each of ``fields`` name a judge, one of the
-    file or of the module, or are one: ``why`` and ``source`` of a sentence, harmless unless
-    ``known`` is false, or judged as ``by`` says, a function of the module that takes both before
-    what every judge takes. ``<name>`` in a text is one of the file's sources, or the module's
-    constant NAME.
-    """
+
+def read_table(module: Mapping[str, Any], sentence: Callable[[Json], Judge] = _sentence) -> Table:
+    """The table of a module, which gives its ``globals()``; ``sentence`` makes a row a judge."""
     told = Told(module["__file__"])
     texts = {name.lower(): each for name, each in module.items() if isinstance(each, str)}
     values = {**told.optional("sources", **texts), **texts}
@@ -38,18 +48,34 @@ def read_table(module: Mapping[str, Any]) -> Table:
         if isinstance(said, str):
             found: Judge = known.get(said) or module.get(said) or module[said.upper()]
             return found
-        usual = harmless if said.get("known", True) else not_known
-        words = said["why"], said["source"]
-        return partial(module[said["by"]], *words) if "by" in said else usual(*words)
+        if isinstance(said, list):
+            whens = (module[row["when"]] if "when" in row else None for row in said)
+            return partial(first, list(zip(whens, said, map(judge, said), strict=True)))
+        if "judge" in said:
+            return judge(said["judge"])
+        by = said.get("by")
+        return partial(module[by], said["why"], said["source"]) if by else sentence(said)
 
-    known |= {key: judge(row) for key, row in told.optional("judges", **values).items()}
-    rows = told.table("kinds", **values).items()
-    return Table(tuple(_kind(name, row, judge) for name, row in rows), known)
+    def first(rows: list[tuple[Any, Json, Judge]], *of: Any) -> Effects:
+        for when, row, usual in rows:
+            found = when(*of) if when else True
+            if isinstance(found, Mapping) and found:
+                return judge({**row, "why": row["why"].format(**found)})(*of)
+            if found:
+                return usual(*of)
+        return ()
+
+    for key, row in told.optional("judges", **values).items():
+        known[key] = judge(row)
+    rows = told.optional("kinds", **values).items()
+    kinds = (_kind(name, row, judge) for names, row in rows for name in names.split())
+    return Table(tuple(kinds), known)
 
 
 def _kind(name: str, row: Mapping[str, Any], judge: Callable[[Any], Judge]) -> Kind:
     others = {key: judge(row[key]) for key in ("replaced", "labels") if key in row}
-    fields = tuple((path, judge(each)) for path, each in row.get("fields", {}).items())
+    rows = row.get("fields", {}).items()
+    fields = tuple((path, judge(each)) for paths, each in rows for path in paths.split())
     fixed = tuple(each for said in row.get("fixed", ()) for each in _fixed(**said))
     return Kind(name, judge(row["added"]), judge(row["gone"]), fields, fixed, **others)
 

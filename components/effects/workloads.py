@@ -11,8 +11,7 @@ from typing import Any
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
-from components.effects.placement import Fit
-from components.effects.pods import Fits, on_both, places, restart
+from components.effects.pods import on_either, restart
 from components.effects.rules import Judge
 from components.effects.table import read_table
 from components.making.manifest import Manifest
@@ -50,13 +49,6 @@ def parallelism(manifest: Manifest) -> int:
     return 0 if spec.get("suspend") is True else number(spec.get("parallelism"), 1)
 
 
-def _hosts(site: SiteChange, change: ObjectChange) -> Fits:
-    """The hosts on which pods of either side may run."""
-    old = on_both(site, places(site.before, change.before))
-    new = on_both(site, places(site.after, change.after))
-    return {name: max(old.get(name, Fit.NO), new.get(name, Fit.NO)) for name in {**old, **new}}
-
-
 def _counts(change: ObjectChange, count: Count) -> tuple[int, int]:
     before, after = change.before, change.after
     return (count(before) if before else 0, count(after) if after else 0)
@@ -74,7 +66,7 @@ def some(
     nobody knows how many without ``count``. ``text`` has the object for ``{}``."""
     words = (text.format(change.one.title), source)
     limit = sum(_counts(change, count)) if count else None
-    yield from restart(site, change, field, words, _hosts(site, change), limit)
+    yield from restart(site, change, field, words, on_either(site, change), limit)
 
 
 def scale(source: str, count: Count) -> Judge:
@@ -84,42 +76,19 @@ def scale(source: str, count: Count) -> Judge:
         old, new = _counts(change, count)
         how = "more pods of {} start" if new > old else "pods of {} stop"
         words = (f"{abs(new - old)} {how.format(change.one.title)}", source)
-        yield from restart(site, change, field, words, _hosts(site, change), abs(new - old))
+        yield from restart(site, change, field, words, on_either(site, change), abs(new - old))
 
     return judge
 
 
-def deployment_template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A Deployment's changed template makes new pods, by its strategy, unless it is paused."""
-    spec = mapping(change.one.body, "spec")
-    if spec.get("paused") is True:
-        why = "the Deployment is paused: its pods change when it goes on"
-        yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
-        return
-    recreate = mapping(spec, "strategy").get("type") == "Recreate"
-    how = "all stop at once, then new ones start" if recreate else "are replaced a few at a time"
-    yield from of_replicas(f"pods of {{}} {how}", DEPLOYMENT, site, change, field)
+def paused(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True for a Deployment whose pods stay as they are until it goes on."""
+    return mapping(change.one.body, "spec").get("paused") is True
 
 
-def strategy(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """How a Deployment's pods are replaced, from the next time on."""
-    why = "running pods stay as they are"
-    if mapping(change.one.body, "spec", "strategy").get("type") == "Recreate":
-        why += (
-            "; server-side apply leaves a default rollingUpdate behind, so the API server refuses "
-            "Recreate unless the strategy before named its rollingUpdate"
-        )
-    yield effect(change, field, Impact.NONE, why, APPS)
-
-
-def resumption(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A resumed Deployment rolls out the changes made while it was paused."""
-    if mapping(change.one.body, "spec").get("paused") is True:
-        why = "the Deployment is paused: pods stay as they are"
-        yield effect(change, field, Impact.NONE, why, DEPLOYMENT)
-        return
-    text = "pods of {} are replaced if its template changed while it was paused"
-    yield from of_replicas(text, DEPLOYMENT, site, change, field)
+def recreates(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True for a Deployment that stops all pods before it starts new ones."""
+    return mapping(change.one.body, "spec", "strategy").get("type") == "Recreate"
 
 
 def stateful_set_template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

@@ -79,7 +79,7 @@ class Told:
             text = _PLACE.sub(lambda found: self._value(found[1], values), said)
             return _JOB.sub(self._job, text) if self._site else text
         if isinstance(said, Mapping):
-            return {key: self._filled(each, values) for key, each in said.items()}
+            return {self._filled(k, values): self._filled(each, values) for k, each in said.items()}
         if isinstance(said, list):
             return [self._filled(each, values) for each in said]
         return said

@@ -93,10 +93,15 @@ def checks(site: Site, pool: Pool) -> tuple[Check, ...]:
         return ()
     place = _Place(site, pool, remediation.detector)
     own = {each.name: each for each in remediation.detector.checks}
-    return tuple(
-        _MAKERS[Fault(fault)](place) if fault in RECORDS else _own(own[fault])
-        for fault in site.faults(pool)
-    )
+    found = []
+    for fault in site.faults(pool):
+        if fault not in RECORDS:
+            found.append(_own(own[fault]))
+        elif arguments := _ARGUMENTS.get(fault):
+            found.append(Check(Fault(fault), arguments(place)))
+        else:
+            found.append(_MAKERS[fault](place))
+    return tuple(found)
 
 
 def files(site: Site, pool: Pool) -> dict[str, str]:
@@ -200,12 +205,6 @@ def _links(place: _Place) -> tuple[str, ...]:
     )
 
 
-def _network_errors(place: _Place) -> Check:
-    limits = ",".join(f"{name}={most}" for name, most in place.detector.link_errors.items())
-    where = (f"{HOST}{SYSTEM}", PROCESSES, STATE, BOOT_ID, str(RISE_SECONDS))
-    return Check(Fault.NETWORK_LINK_ERRORS, (*where, limits, *_links(place)))
-
-
 def _root(place: _Place, health: Health) -> str:
     """The root of the health command as the container sees it: where the GPU operator brings the
     driver, its tools are in the driver's container, unless the model names another folder."""
@@ -230,38 +229,27 @@ def _error(place: _Place) -> Check:
     return Check(Fault.ACCELERATOR_ERROR, (STATE, BOOT_ID, *texts))
 
 
-def _link_check(place: _Place) -> Check:
-    record = place.record
-    lanes = str(record.pci.link_width)
-    return Check(Fault.PCIE_LINK_DEGRADED, (SYSTEM, lanes, *_pci(record)))
+def _link_errors(place: _Place) -> tuple[str, ...]:
+    limits = ",".join(f"{name}={most}" for name, most in place.detector.link_errors.items())
+    return (f"{HOST}{SYSTEM}", PROCESSES, STATE, BOOT_ID, str(RISE_SECONDS), limits, *_links(place))
 
 
-def _full(place: _Place) -> Check:
-    detector = place.detector
-    arguments = (HOST, str(detector.disk_full_percent), *detector.disks)
-    return Check(Fault.DISK_FULL, arguments)
-
-
-def _read_only(place: _Place) -> Check:
-    return Check(Fault.READ_ONLY_FILESYSTEM, (HOST, MOUNTS, *place.detector.disks))
-
-
-def _deadlock(place: _Place) -> Check:
-    arguments = (PROCESSES, STATE, BOOT_ID, str(place.detector.blocked_seconds))
-    return Check(Fault.KERNEL_DEADLOCK, arguments)
-
-
-_MAKERS: Mapping[Fault, Callable[[_Place], Check]] = {
+_MAKERS: Mapping[str, Callable[[_Place], Check]] = {
     Fault.ACCELERATOR_MISSING: _missing,
     Fault.ACCELERATOR_ERROR: _error,
-    Fault.PCIE_LINK_DEGRADED: _link_check,
-    Fault.DISK_FULL: _full,
-    Fault.READ_ONLY_FILESYSTEM: _read_only,
-    Fault.KERNEL_DEADLOCK: _deadlock,
     Fault.FABRIC_DOWN: _fabric,
-    # Interfaces are those of the host's network, which its own /sys shows.
-    Fault.NETWORK_LINK_DOWN: lambda place: Check(
-        Fault.NETWORK_LINK_DOWN, (f"{HOST}{SYSTEM}", *_links(place))
-    ),
-    Fault.NETWORK_LINK_ERRORS: _network_errors,
 }
+_ARGUMENTS: Mapping[str, Callable[[_Place], tuple[str, ...]]] = {
+    Fault.PCIE_LINK_DEGRADED: lambda at: (
+        SYSTEM,
+        str(at.record.pci.link_width),
+        *_pci(at.record),
+    ),
+    Fault.DISK_FULL: lambda at: (HOST, str(at.detector.disk_full_percent), *at.detector.disks),
+    Fault.READ_ONLY_FILESYSTEM: lambda at: (HOST, MOUNTS, *at.detector.disks),
+    Fault.KERNEL_DEADLOCK: lambda at: (PROCESSES, STATE, BOOT_ID, str(at.detector.blocked_seconds)),
+    # Interfaces are those of the host's network, which its own /sys shows.
+    Fault.NETWORK_LINK_DOWN: lambda at: (f"{HOST}{SYSTEM}", *_links(at)),
+    Fault.NETWORK_LINK_ERRORS: _link_errors,
+}
+"""The arguments of checks that have no other settings."""

@@ -8,7 +8,6 @@ from components.making.dump import dump_json
 from components.making.manifest import filled
 from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
-from schemas.model.remediation import Xids
 from schemas.model.site_file import Pool
 
 FILE = "kernel-log.json"
@@ -25,7 +24,9 @@ def text(site: Site, pool: Pool) -> str:
     patterns = dict(PATTERNS)
     record = site.accelerators.get(site.model(pool) or "")
     if remediation and record and record.vendor == "nvidia":
-        patterns |= _xids(remediation.detector.xids)
+        xids = remediation.detector.xids
+        numbers = sorted({*xids.reboot, *xids.watch})
+        patterns |= {f"{XID_REASON}{n}": rf"^NVRM: Xid \(PCI:[^)]*\): {n}," for n in numbers}
     (monitor,) = filled(
         __file__,
         rules=[
@@ -34,8 +35,3 @@ def text(site: Site, pool: Pool) -> str:
         ],
     )
     return dump_json(monitor, indent=1)
-
-
-def _xids(xids: Xids) -> dict[str, str]:
-    numbers = sorted({*xids.reboot, *xids.watch})
-    return {f"{XID_REASON}{xid}": rf"^NVRM: Xid \(PCI:[^)]*\): {xid}," for xid in numbers}

@@ -23,17 +23,12 @@ def health_checks(site: Site) -> list[Manifest]:
         if remediator.kind is RemediatorKind.MEDIK8S:
             pools = [each for each in site.file.pools if each.name in remediator.pools]
             mine = [each for each in pools if site.repairs(each, remediator)]
-            found += [_template(site, remediator)] if mine else []
+            if mine:
+                name, where = remediator.name, settings_of(site).medik8s.namespace
+                values = {"metadata": metadata(site, name, where, **{REMEDIATOR_LABEL: name})}
+                found += by_kind([fill(_DOCUMENTS[0], values)], name)
             found += [_check(site, remediator, each) for each in mine]
     return found
-
-
-def _template(site: Site, remediator: Remediator) -> Manifest:
-    """The template of the remediator's remediations."""
-    own = {REMEDIATOR_LABEL: remediator.name}
-    where = settings_of(site).medik8s.namespace
-    body = fill(_DOCUMENTS[0], {"metadata": metadata(site, remediator.name, where, **own)})
-    return by_kind([body], remediator.name)[0]
 
 
 def _check(site: Site, remediator: Remediator, pool: Pool) -> Manifest:

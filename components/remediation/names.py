@@ -53,6 +53,11 @@ def remediated_pools(site: Site) -> list[tuple[Remediator, Pool]]:
     ]
 
 
+def find_pool(site: Site, name: str) -> Pool | None:
+    """The pool of a name; None where the site has none."""
+    return next((each for each in site.file.pools if each.name == name), None)
+
+
 def selector_labels(program: str) -> dict[str, str]:
     """The labels by which a program's pods are selected; they can never change."""
     return {NAME_LABEL: program}
@@ -63,9 +68,10 @@ def remediator_labels(remediator: Remediator, pool: Pool) -> dict[str, str]:
     return {REMEDIATOR_LABEL: remediator.name, POOL_LABEL: pool.name}
 
 
-def own(site: Site, program: str) -> Json:
+def own(site: Site, program: str, name: str = "") -> Json:
     """The metadata of an object of one program, in the namespace of the remediation."""
-    return metadata(site, program, settings_of(site).namespace, **selector_labels(program))
+    where = settings_of(site).namespace
+    return metadata(site, name or program, where, **selector_labels(program))
 
 
 def shared_name(part: str) -> str:

@@ -1,7 +1,6 @@
 """The Deployments of our own programs: repair slots (turns.py), and single faulty devices."""
 
 import json
-from typing import NamedTuple
 
 from components.making import replicas
 from components.making.faults import CONDITIONS, FAULTY_TAINT
@@ -19,50 +18,43 @@ METRICS_PORT = 8080
 REPLICAS = 2
 
 
-class Program(NamedTuple):
+def deployment(site: Site, name: str, container: Json, **more: Json | list[Json]) -> Json:
+    """Two pods on different hosts; of two versions in a rollout one leads."""
+    selector = selector_labels(name)
+    pod = replicas.pod(site, name, selector, enableServiceLinks=False)
+    template = {
+        "metadata": {"labels": {**labels(site.name, COMPONENT), **selector}},
+        "spec": {**pod, "containers": [container], **more},
+    }
+    count = min(REPLICAS, site.replicas(site.control_plane))
+    return replicas.deployment(own(site, name), selector, count, template)
+
+
+def program(
+    site: Site, name: str, command: str, environment: dict[str, str], config: str = ""
+) -> Manifest:
     """A program by its ``name``, and the ``command`` of the image; ``config``: the ConfigMap that
     it reads in each round, if there is one."""
-
-    name: str
-    command: str
-    environment: dict[str, str]
-    config: str = ""
-
-    def deployment(self, site: Site) -> Manifest:
-        """Two pods on different hosts; of two versions in a rollout one leads."""
-        selector = selector_labels(self.name)
-        named = {**labels(site.name, COMPONENT), **selector}
-        config = [{"name": "config", "configMap": {"name": self.config}}] if self.config else []
-        spec = {
-            **replicas.pod(site, self.name, selector, enableServiceLinks=False),
-            "containers": [self._container(site)],
-            "volumes": config,
-        }
-        template = {"metadata": {"labels": named}, "spec": spec}
-        count = min(REPLICAS, site.replicas(site.control_plane))
-        body = replicas.deployment(own(site, self.name), selector, count, template)
-        return by_kind([body], self.name)[0]
-
-    def _container(self, site: Site) -> Json:
-        given = {
-            "NAMESPACE": settings_of(site).namespace,
-            "NAME": self.name,
-            "INTERVAL": str(INTERVAL_SECONDS),
-            "PORT": str(METRICS_PORT),
-            **self.environment,
-        }
-        mounted = [{"name": "config", "mountPath": "/config", "readOnly": True}]
-        (body,) = filled(
-            __file__,
-            name=self.name,
-            image=repair_image(site),
-            command=self.command,
-            env=[{"name": name, "value": value} for name, value in given.items()],
-            port=METRICS_PORT,
-            security=SECURITY,
-            mounts=mounted if self.config else [],
-        )
-        return body
+    given = {
+        "NAMESPACE": settings_of(site).namespace,
+        "NAME": name,
+        "INTERVAL": str(INTERVAL_SECONDS),
+        "PORT": str(METRICS_PORT),
+        **environment,
+    }
+    mounts = [{"name": "config", "mountPath": "/config", "readOnly": True}] if config else []
+    volumes = [{"name": "config", "configMap": {"name": config}}] if config else []
+    (container,) = filled(
+        __file__,
+        name=name,
+        image=repair_image(site),
+        command=command,
+        env=[{"name": key, "value": value} for key, value in given.items()],
+        port=METRICS_PORT,
+        security=SECURITY,
+        mounts=mounts,
+    )
+    return by_kind([deployment(site, name, container, volumes=volumes)], name)[0]
 
 
 NAME = "device-taints"
@@ -73,8 +65,7 @@ def device_taints(site: Site) -> list[Manifest]:
     """The objects of the program but its namespace; none where no device is taken out by itself."""
     if not any(site.taints_devices(pool) for pool in site.file.pools):
         return []
-    program = Program(NAME, "devices", environment(site))
-    return [*account(site, NAME), program.deployment(site)]
+    return [*account(site, NAME), program(site, NAME, "devices", environment(site))]
 
 
 def environment(site: Site) -> dict[str, str]:

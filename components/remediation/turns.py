@@ -5,7 +5,7 @@ import json
 from components.making.faults import CONDITIONS
 from components.making.manifest import Json, Manifest, config_map
 from components.remediation.names import TURNS, own, remediated_pools, settings_of
-from components.remediation.program import Program
+from components.remediation.program import program
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
@@ -16,11 +16,10 @@ CONFIG_MAP = f"{TURNS}-config"
 
 def turns(site: Site) -> list[Manifest]:
     """The settings, and what runs the program."""
-    metadata = {**own(site, TURNS), "name": CONFIG_MAP}
-    program = Program(TURNS, "slots", {"SETTINGS": f"/config/{CONFIG}"}, CONFIG_MAP)
+    environment = {"SETTINGS": f"/config/{CONFIG}"}
     return [
-        config_map(CONFIG_MAP, metadata, {CONFIG: configuration(site)}),
-        program.deployment(site),
+        config_map(CONFIG_MAP, own(site, TURNS, CONFIG_MAP), {CONFIG: configuration(site)}),
+        program(site, TURNS, "slots", environment, CONFIG_MAP),
     ]
 
 

@@ -9,7 +9,7 @@ from components.effects import Effects, Field, Impact, ObjectChange, Side, SiteC
 from components.effects.applying import effect, rules
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
-from components.effects.rules import Judge, narrow
+from components.effects.rules import Judge, make_known, narrow
 from components.effects.table import read_table
 from components.effects.workloads import COLLECTED, CRON_JOBS, of_a_pod
 from components.making.manifest import Manifest
@@ -74,9 +74,7 @@ def _of_the_scheduler(
     why = TOLD.say("with_it") if _moves(site, _backend(change.one)) else ""
     if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
         why = TOLD.say("unused") if change.one.name.endswith("/plugins") else ""
-    for each in judge(site, change, field):
-        known = each.impact is Impact.UNKNOWN and why
-        yield each._replace(impact=Impact.NONE, why=why, hosts=()) if known else each
+    return make_known(judge(site, change, field), why)
 
 
 def judges_teams(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

@@ -1,10 +1,10 @@
 """Effects of changes to how devices are requested: policies, classes, labels, expected devices."""
 
 from components.accelerators.discovery import SEEN_DOMAIN
+from components.accelerators.effects import concerned
 from components.accelerators.effects.concerned import (
     changes_allocation,
     hosts_where,
-    otherwise_served,
     served_on_sides,
     unsure,
 )
@@ -25,12 +25,6 @@ TOLD = Told(__file__)
 MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
 
 
-def late_policy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A new mutating policy, maybe before the control plane serves its kind."""
-    late = "completed_late" if otherwise_served(site) else "completed"
-    yield from TABLE.judges[late](site, change, field)
-
-
 def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Labels that show a node's devices: harmless while nothing is placed by them."""
     every = (each for side in site.sides for each in side.objects.values())
@@ -42,21 +36,19 @@ def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effec
     ]
     if placed:
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
-        yield from not_known(why, MASTER)(site, change, field)
-        return
+        return not_known(why, MASTER)(site, change, field)
     rules = (rule for each in change.both if each for rule in items(each.body["spec"], "rules"))
     counts = any("extendedResources" in rule for rule in rules)
-    yield from TABLE.judges["recounted" if counts else "unplaced"](site, change, field)
+    return TABLE.judges["recounted" if counts else "unplaced"](site, change, field)
 
 
 def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The number of devices that a host should show; who mounts it is judged as any reader. The
     operator's plugin reads its own by a label of the node."""
     if change.one.name == f"ConfigMap/{CONFIG}":
-        yield from restart(TOLD.say("reload"), PARTS, site, change, field)
-        return
+        return restart(TOLD.say("reload"), PARTS, site, change, field)
     read = any(True for side in site.sides for _ in readers(side, change.one))
-    yield from (content if read else TABLE.judges["unread"])(site, change, field)
+    return (content if read else TABLE.judges["unread"])(site, change, field)
 
 
 def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -82,9 +74,8 @@ def handover(
     moved = changes_allocation(site)
     hosts = hosts_where(site, lambda _, each: each.model == model) if moved else {}
     if not hosts:
-        yield from harmless(otherwise, source)(site, change, field)
-        return
-    yield unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)
+        return harmless(otherwise, source)(site, change, field)
+    return [unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)]
 
 
-TABLE = read_table(globals())
+TABLE = read_table(vars(concerned) | globals())

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 
 from components.accelerators.names import Served, served_pools
-from components.effects import Effect, FieldChange, Impact, ObjectChange, Side, SiteChange
+from components.effects import Effect, Field, FieldChange, Impact, ObjectChange, Side, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
 from components.effects.pods import on_both
@@ -37,7 +37,7 @@ def served_on_sides(site: SiteChange) -> list[Served]:
     return [each for side in sides for each in served_pools(site_of(side))]
 
 
-def otherwise_served(site: SiteChange) -> bool:
+def otherwise_served(site: SiteChange, _change: ObjectChange, _field: Field) -> bool:
     """True if the control plane is to serve other APIs, or has other feature gates."""
     sites = [site_of(side) for side in site.sides]
     return len({str((api_server_gates(each), runtime_config(each))) for each in sites}) > 1

@@ -58,12 +58,11 @@ def automatic(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """The switch of automatic driver upgrades: waiting upgrades begin now, or begin no more."""
     policy = _upgrade_policy(change.one.body)
     if policy.get("autoUpgrade") is not True:
-        yield effect(change, field, Impact.NONE, TOLD.say("no_upgrade"), UPGRADE)
-        return
+        return [effect(change, field, Impact.NONE, TOLD.say("no_upgrade"), UPGRADE)]
     why = f"hosts whose driver is older than it should be are renewed now: {_renewal(policy)}"
-    yield concerning(
-        site, _drain_effect(change, field, why, policy), hosts_where(site, by_operator)
-    )
+    return [
+        concerning(site, _drain_effect(change, field, why, policy), hosts_where(site, by_operator))
+    ]
 
 
 def _drain_effect(change: ObjectChange, field: Field, why: str, policy: Json) -> Effect:
@@ -93,10 +92,9 @@ def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     ]
     policy: Json = policies[0] if policies else {}
     if policy.get("autoUpgrade") is not True:
-        yield effect(change, field, Impact.NONE, TOLD.say("stays"), DRIVERS)
-        return
+        return [effect(change, field, Impact.NONE, TOLD.say("stays"), DRIVERS)]
     why = f"the driver is renewed: {_renewal(policy)}"
-    yield concerning(site, _drain_effect(change, field, why, policy), _pool_of(site, change))
+    return [concerning(site, _drain_effect(change, field, why, policy), _pool_of(site, change))]
 
 
 def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:

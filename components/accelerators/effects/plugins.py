@@ -7,7 +7,7 @@ from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Judge, narrow
+from components.effects.rules import Judge, narrow, say_more
 from components.making.told import Told
 from schemas.model.accelerators import DevicePlugin
 
@@ -21,15 +21,10 @@ def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 
     One that does not restart advertises what it did before, whatever its record says.
     """
-    renamed, listed = _resource_change(site, change), _listing_change(site, change)
-    for each in judge(site, change, field):
-        if listed and not renamed and each.impact is Impact.POD_RESTART:
-            yield each._replace(why=f"{each.why}; {listed}", source=f"{each.source}; {LISTED}")
-        elif renamed and each.impact is Impact.POD_RESTART:
-            why, source = f"{each.why}; {renamed}", f"{each.source}; {DEVICES}"
-            yield each._replace(impact=Impact.UNKNOWN, why=why, source=source)
-        else:
-            yield each
+    found = judge(site, change, field)
+    if renamed := _resource_change(site, change):
+        return say_more(found, renamed, DEVICES, Impact.POD_RESTART, impact=Impact.UNKNOWN)
+    return say_more(found, _listing_change(site, change), LISTED, Impact.POD_RESTART)
 
 
 def _resource_change(site: SiteChange, change: ObjectChange) -> str:

@@ -1,32 +1,28 @@
 """The IPPool: addresses are claimed when a machine is made, and kept until it goes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from ipaddress import ip_address, ip_network
 from typing import Any
 
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.effects.rules import Rule, path
-from components.machines.effects import kinds
-from components.machines.effects.anykind import metadata_rules, of_field, stated
+from components.effects.applying import effect
+from components.machines.effects.anykind import rules, table
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
 
 TOLD = Told(__file__)
-KIND = kinds.ADDRESS_POOL
-_WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
-_MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
+WEBHOOK = "Metal3 IPAM v1.13.2, internal/webhooks/v1alpha1/ippool_webhook.go"
+MANAGER = "Metal3 IPAM v1.13.2, ipam/ippool_manager.go"
 
 
-@of_field
-def _address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The address that a host is to have: its claim is answered once."""
     hosts = _hosts(change, field)
     outside = _outside(value(change.after, "spec", "preAllocations"), change.after)
     if any(address in outside for address in _texts(field.after)):
         why, no = "the webhook refuses an address outside the pool's ranges", Action.REFUSED
-        yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, hosts, action=no)
-        return
+        return [effect(change, field, Impact.NONE, why, WEBHOOK, no, hosts=hosts)]
     why = "taken when the host is installed next; a machine that runs keeps the address it has"
     if field.before is ABSENT:
         why = "taken when the host is installed"
@@ -35,7 +31,7 @@ def _address(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Ite
     others = [key for key, address in _earlier(change, field) if address in _texts(field.after)]
     if others:
         why += TOLD.say("held", others=", ".join(others[:3]))
-    yield Effect(Impact.NONE, change.name, field.path, why, _MANAGER, hosts)
+    return [effect(change, field, Impact.NONE, why, MANAGER, hosts=hosts)]
 
 
 def _hosts(change: ObjectChange, field: FieldChange) -> tuple[str, ...]:
@@ -77,22 +73,11 @@ def _holds(span: Json, address: str) -> bool:
     return one in subnet and int(first) <= int(one) <= int(last)
 
 
-@of_field
-def _pools(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """The ranges: every address that is in use has to stay inside."""
+def left_out(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> dict[str, int]:
+    """How many addresses in use no range of the changed pool holds; nothing where none is."""
     lost = _outside(value(change.before, "spec", "preAllocations"), change.after)
-    if lost:
-        why, no = TOLD.say("left_out", lost=len(lost)), Action.REFUSED
-        yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=no)
-        return
-    why = "machines keep the address, prefix and gateway they have until they are installed again"
-    yield Effect(Impact.NONE, change.name, field.path, why, _MANAGER)
+    return {"lost": len(lost)} if lost else {}
 
 
-RULES = [
-    *metadata_rules(KIND),
-    Rule(KIND, path("spec.preAllocations"), _address),
-    Rule(KIND, path("spec.pools"), _pools),
-    *stated(__file__, webhook=_WEBHOOK, manager=_MANAGER),
-]
+RULES = rules(*table(globals()).kinds)
 """The rules of addresses."""

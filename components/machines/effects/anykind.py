@@ -1,66 +1,22 @@
 """Effects common to objects of every kind: metadata, the fate of a removed one, rules as data."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
 
-from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.effects import kinds as kubernetes
+from components.effects import Action, Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects.applying import Kind, effect
 from components.effects.rules import Judge, Rule, harmless, path
+from components.effects.table import Table, read_table
 from components.machines.effects import kinds
-from components.machines.effects.concerned import either, format_path
-from components.making.manifest import GroupKind, Json
-from components.making.told import Told
-
-FieldJudge = Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]
-"""A judge of changed fields, which never sees an object that comes or goes."""
+from components.machines.effects.concerned import either, format_path, members
+from components.making.manifest import Json
 
 PULUMI = "Pulumi v3.255.0, pkg/resource/deploy/step.go and step_generator.go"
 PROTECTED = (
     "the object is protected: Pulumi refuses this already in the preview of `pulumi up`, and Argo "
     "CD and Flux leave it there"
 )
-
-
-def of_field(judge: FieldJudge) -> Judge:
-    """The judge for a rule with a path."""
-
-    def with_field(
-        site: SiteChange, change: ObjectChange, field: FieldChange | None
-    ) -> Iterable[Effect]:
-        if field is None:
-            raise TypeError("a rule with a path judges changed fields, and no whole objects")
-        return judge(site, change, field)
-
-    return with_field
-
-
-def metadata_rules(kind: GroupKind) -> list[Rule]:
-    """The rules for what every object has; rules of the kind with longer paths go before them."""
-    why = "{} of the object itself change in place, and no controller touches a machine for them"
-    return [
-        Rule(kind, ("metadata", "labels"), harmless(why.format("labels"), "Kubernetes API")),
-        Rule(kind, ("metadata", "annotations"), harmless(why.format("annotations"), PULUMI)),
-        *(
-            Rule(kind, at, _another)
-            for at in (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
-        ),
-    ]
-
-
-@of_field
-def _another(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-    """An object under another name or version: to Pulumi that is another one, and the old goes.
-
-    What the cluster makes of the two is not known: they may be one and the same object there.
-    """
-    held = any(side is not None and side.protect for side in change.both)
-    why = (
-        f"with another {format_path(field.path)} Pulumi makes a new object and deletes the old one"
-        + (", which it refuses while that is protected" if held else "")
-        + "; what becomes of its machines meanwhile is not known"
-    )
-    action = Action.REFUSED if held else Action.REPLACED
-    hosts = either(site, change)
-    yield Effect(Impact.UNKNOWN, change.name, field.path, why, PULUMI, hosts, None, action)
 
 
 def removal_action(change: ObjectChange) -> Action:
@@ -75,51 +31,64 @@ def removal(action: Action, what: str) -> str:
     return f"{what}; {PROTECTED}" if action is Action.REFUSED else what
 
 
-def stated(module: str, **values: str) -> list[Rule]:
-    """The rules in the TOML file beside a module, a row for each sentence that some fields of some
-    kinds share.
-
-    ``paths`` are texts, or lists of steps where a key has a dot; without any the row is about whole
-    objects that are ``added`` or ``removed``, which affects no machine. ``impact`` is none by
-    default, ``action`` what becomes of the object. Concerned are the object's hosts where the
-    impact is unknown, and the host itself.
-    """
-    named = {**vars(kubernetes), **vars(kinds)}
-    values = {name.lower(): text for name, text in named.items() if name.isupper()} | values
-    rows = Told(module).rows("rules", **values)
-    return [rule for row in rows for kind in row["kinds"] for rule in _rules_of_row(kind, row)]
+def table(module: Mapping[str, Any]) -> Table:
+    """The table of a module: a sentence has an ``impact``, none by default, and may have an
+    ``action``. Concerned are the object's hosts where there is an impact, and the host itself."""
+    return read_table(module, _sentence)
 
 
-def _rules_of_row(kind: GroupKind, row: Json) -> Iterator[Rule]:
-    if "paths" not in row:
-        whole = _coming_and_going(row["added"], row["removed"], row["source"])
-        yield Rule(kind, (), whole, whole=True)
-        return
-    impact = Impact(row.get("impact", "none"))
+def _sentence(row: Json) -> Judge:
     action = Action(row["action"]) if "action" in row else None
-    for at in row["paths"]:
-        steps = path(at) if isinstance(at, str) else tuple(at)
-        why = row["why"].replace("{}", steps[-1])
-        yield Rule(kind, steps, _sentence(impact, why, row["source"], action))
+    impact = Impact(row.get("impact", "none"))
 
-
-def _coming_and_going(added: str, removed: str, source: str) -> Judge:
-    def judge(
-        _site: SiteChange, change: ObjectChange, _field: FieldChange | None
-    ) -> Iterable[Effect]:
-        new = change.before is None
-        action = Action.ADDED if new else removal_action(change)
-        why = added if new else removal(action, removed)
-        yield Effect(Impact.NONE, change.name, (), why, source, action=action)
+    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+        hosts = either(site, change) if field else members(site.before, change)
+        if impact is Impact.NONE and change.group_kind != kinds.HOST:
+            hosts = ()
+        yield effect(change, field, impact, row["why"], row["source"], action, hosts=hosts)
 
     return judge
 
 
-def _sentence(impact: Impact, why: str, source: str, action: Action | None) -> Judge:
-    @of_field
-    def judge(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-        concerned = impact is Impact.UNKNOWN or change.group_kind == kinds.HOST
-        hosts = either(site, change) if concerned else ()
-        yield Effect(impact, change.name, field.path, why, source, hosts, action=action)
+def rules(*found: Kind) -> list[Rule]:
+    """The rules of kinds: those for what every object has come after a kind's own."""
+    return [rule for kind in found for rule in _rules_of_kind(kind)]
 
-    return judge
+
+def _rules_of_kind(kind: Kind) -> Iterator[Rule]:
+    yield Rule(kind.name, (), partial(_whole, kind), whole=True)
+    for at, judge in (*kind.fields, *_METADATA):
+        yield Rule(kind.name, path(at), judge)
+
+
+def _whole(kind: Kind, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """An object that comes or goes, with what becomes of it, unless its judge says that."""
+    going = change.before is not None
+    for each in (kind.gone if going else kind.added)(site, change, field):
+        if each.action is None and going:
+            action = removal_action(change)
+            each = each._replace(why=removal(action, each.why), action=action)
+        yield each._replace(action=each.action or Action.ADDED)
+
+
+def _another(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """An object under another name or version: to Pulumi that is another one, and the old goes.
+
+    What the cluster makes of the two is not known: they may be one and the same object there.
+    """
+    held = any(side is not None and side.protect for side in change.both)
+    why = (
+        f"with another {format_path(field.path if field else ())} Pulumi makes a new object and "
+        f"deletes the old one{', which it refuses while that is protected' if held else ''}"
+        "; what becomes of its machines meanwhile is not known"
+    )
+    action = Action.REFUSED if held else Action.REPLACED
+    yield effect(change, field, Impact.UNKNOWN, why, PULUMI, action, hosts=either(site, change))
+
+
+_KEPT = "{} of the object itself change in place, and no controller touches a machine for them"
+_METADATA = (
+    ("metadata.labels", harmless(_KEPT.format("labels"), "Kubernetes API")),
+    ("metadata.annotations", harmless(_KEPT.format("annotations"), PULUMI)),
+    *((at, _another) for at in ("apiVersion", "kind", "metadata.name", "metadata.namespace")),
+)

@@ -48,11 +48,7 @@ def _providers(manifest: Manifest | None) -> list[tuple[str, ...]]:
         if "content" not in file:
             return [("secret", str(file["contentFrom"]))]
         (row,) = yaml.safe_load(file["content"])["resources"]
-        return [_told_apart(each) for each in row["providers"]]
+        plugins = (each.get("kms") for each in row["providers"])
+        # At another socket another plugin may answer, which has other keys.
+        return [("kms", kms["name"], kms["endpoint"]) if kms else ("identity",) for kms in plugins]
     return [("identity",)]
-
-
-def _told_apart(provider: Json) -> tuple[str, ...]:
-    """At another socket another plugin may answer, which has other keys."""
-    kms = provider.get("kms")
-    return ("kms", kms["name"], kms["endpoint"]) if kms else ("identity",)

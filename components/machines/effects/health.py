@@ -3,27 +3,26 @@
 Which machines have failed Git does not say; how many may be treated at a time the check does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.effects.rules import Rule, path
-from components.machines.effects import controlplane, kinds, workers
-from components.machines.effects.anykind import metadata_rules, of_field, stated
+from components.effects.applying import effect
+from components.effects.rules import path
+from components.machines.effects import controlplane, workers
+from components.machines.effects.anykind import rules, table
 from components.machines.effects.concerned import either, groups, number, staying, value
 from components.making.manifest import Manifest
 
-KIND = kinds.HEALTH_CHECK
-REMEDY = kinds.REMEDIATION_TEMPLATE
 _FOLDER = "Cluster API v1.13.6, internal/controllers/machinehealthcheck"
 _TARGETS = f"{_FOLDER}/machinehealthcheck_targets.go"
-_CHECK = f"{_FOLDER}/machinehealthcheck_controller.go"
+CHECK = f"{_FOLDER}/machinehealthcheck_controller.go"
 _LIMIT = path("spec.remediation.triggerIf.unhealthyLessThanOrEqualTo")
 _TEMPLATE = path("spec.remediation.templateRef")
 _STARTUP = path("spec.checks.nodeStartupTimeoutSeconds")
 DEFAULT_STARTUP_SECONDS = 600
 """Seconds that the webhook writes if the object sets none."""
 _ROLLING = {each.KIND: each.ROLLING_FIELDS for each in (workers, controlplane)}
-_LATER = "applies to machines that fail from now on; nothing happens to a healthy one"
+LATER = "applies to machines that fail from now on; nothing happens to a healthy one"
 
 
 def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str) -> Effect:
@@ -33,7 +32,7 @@ def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str)
     why = f"{when} are {does}; Git does not say which those are, if any"
     impact = Impact.REIMAGE if replaces else Impact.REBOOT
     most = min(len(hosts), _limit(change.after, len(hosts)))
-    return Effect(impact, change.name, field.path, why, _CHECK, hosts, most)
+    return effect(change, field, impact, why, CHECK, hosts=hosts, at_most=most)
 
 
 def _limit(manifest: Manifest | None, everyone: int) -> int:
@@ -42,14 +41,13 @@ def _limit(manifest: Manifest | None, everyone: int) -> int:
     return found if isinstance(found, int) else everyone
 
 
-@of_field
-def _conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Stricter where a node may be unready for less time, or where another state counts."""
     old, new = (_limits(each) for each in change.both)
     if any(key not in old or seconds < old[key] for key, seconds in new.items()):
         yield _acts(site, change, field, "machines unready for longer than is allowed now")
     else:
-        yield Effect(Impact.NONE, change.name, field.path, _LATER, _TARGETS)
+        yield effect(change, field, Impact.NONE, LATER, _TARGETS)
 
 
 def _limits(manifest: Manifest | None) -> dict[tuple[str, str], int]:
@@ -62,18 +60,17 @@ def _limits(manifest: Manifest | None) -> dict[tuple[str, str], int]:
     }
 
 
-@of_field
-def _remedy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """Without a template a failed machine is deleted, also one that a power cycle did not help."""
-    if value(change.after, *_TEMPLATE) is ABSENT:
-        yield _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
-        return
-    why = "from now on a machine that fails is power-cycled; nothing happens to a healthy one"
-    yield Effect(Impact.NONE, change.name, field.path, why, _CHECK)
+def replaces(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bool:
+    """True if a failed machine is deleted from now on, also one that a power cycle did not help."""
+    return value(change.after, *_TEMPLATE) is ABSENT
 
 
-@of_field
-def _trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def all_failed(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """The machines that have failed, without a template for another remedy."""
+    yield _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
+
+
+def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Up to how many failed machines the check acts. More because someone wants more is meant to
     act now; more because the pool has grown is not, and is one more of many at the most."""
     wanted = {each.unhealthy_percent for side in site.sides for each in groups(side, change)}
@@ -83,11 +80,10 @@ def _trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
     if raised and not grown:
         yield _acts(site, change, field, "machines that have failed, too many until now,")
     else:
-        yield Effect(Impact.NONE, change.name, field.path, _LATER, _CHECK)
+        yield effect(change, field, Impact.NONE, LATER, CHECK)
 
 
-@of_field
-def _startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """How long a new machine may take: too short, and it is deleted while it installs, again and
     again. Whether all are depends on how many install at a time and on the check's limit, so it is
     unknown where the same change makes machines."""
@@ -102,12 +98,10 @@ def _startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iter
             "minutes: new machines are deleted while they install, again and again"
         )
         impact = Impact.UNKNOWN if makes else Impact.NONE
-        yield Effect(impact, change.name, field.path, why, _TARGETS, hosts)
-        return
+        return [effect(change, field, impact, why, _TARGETS, hosts=hosts)]
     if limit and (limit < was or not was):
-        yield _acts(site, change, field, f"machines without a node {limit} s after their start")
-    else:
-        yield Effect(Impact.NONE, change.name, field.path, _LATER, _TARGETS)
+        return [_acts(site, change, field, f"machines without a node {limit} s after their start")]
+    return [effect(change, field, Impact.NONE, LATER, _TARGETS)]
 
 
 def _seconds(manifest: Manifest | None) -> int:
@@ -130,13 +124,5 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
     return False
 
 
-RULES = [
-    *metadata_rules(KIND),
-    Rule(KIND, _STARTUP, _startup),
-    Rule(KIND, path("spec.checks.unhealthyNodeConditions"), _conditions),
-    Rule(KIND, path("spec.remediation.triggerIf"), _trigger),
-    Rule(KIND, _TEMPLATE, _remedy),
-    *metadata_rules(REMEDY),
-    *stated(__file__, check=_CHECK, later=_LATER),
-]
+RULES = rules(*table(globals()).kinds)
 """The rules of health checks and their remedies."""

@@ -28,7 +28,8 @@ def _applied(judge: Judge, site: SiteChange, change: ObjectChange, field: Field)
             continue
         words = _words(settings) or [TOLD.say("nothing")]
         impact, why = Impact.IN_PLACE, TOLD.say("applied", words="; ".join(words))
-        if _fewer_pods(settings):
+        was, now = (_most_pods(each) for each in settings.both)
+        if was is not None and now is not None and now < was:
             impact, why = Impact.UNKNOWN, f"{why}; {TOLD.say('fewer')}"
         yield each._replace(impact=impact, why=why, source=_SOURCE)
 
@@ -58,11 +59,6 @@ def _parts(settings: Manifest | None) -> dict[str, dict[str, str]]:
     if TIME_SERVERS in data:
         found[InPlace.TIME_SERVERS] = {TIME_SERVERS: data[TIME_SERVERS]}
     return found
-
-
-def _fewer_pods(settings: ObjectChange) -> bool:
-    before, after = (_most_pods(each) for each in (settings.before, settings.after))
-    return before is not None and after is not None and after < before
 
 
 def _most_pods(settings: Manifest | None) -> int | None:

@@ -5,20 +5,15 @@ and renders its metadata once, and the Bare Metal Operator takes firmware mode a
 provisions.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.fleet import OUT, Group
-from components.effects.rules import Judge, Rule, narrow
+from components.effects.rules import Judge, narrow
 from components.machines import names
 from components.machines.effects import kinds
-from components.machines.effects.anykind import (
-    metadata_rules,
-    of_field,
-    removal,
-    removal_action,
-    stated,
-)
+from components.machines.effects.anykind import removal_action, rules, table
 from components.machines.effects.concerned import limit_below, number, value
 from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
 from components.machines.effects.workers import rolls_out
@@ -28,32 +23,29 @@ TOLD = Told(__file__)
 KIND = kinds.HOST
 HEALTH_CHECK = (names.COMPONENT, "MachineHealthCheck")
 """The component and the start of the logical name of a pool's health check."""
-_PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
-_DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
-_OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
-_STATES = f"{_OPERATOR}/host_state_machine.go"
+PROVIDER = "CAPM3 v1.13.2, baremetal/metal3machine_manager.go"
+DATA = "CAPM3 v1.13.2, baremetal/metal3data_manager.go"
+OPERATOR = "BMO v0.13.2, internal/controller/metal3.io"
+STATES = f"{OPERATOR}/host_state_machine.go"
 _ORDER = "Cluster API v1.13.6, internal/controllers/machineset/machineset_deletion_order.go"
 _STATE = ("metadata", "labels", names.STATE_LABEL)
 _NEXT = "the running machine keeps the former: {} when the host is installed next"
 
 
-@of_field
-def _pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def pool(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """The host moves: its Machine is not told, and a Machine of the new pool waits for it."""
     why = "a label by which machines of the same group find hosts; read when one is made"
     yield _move_effect(site, change, field, why)
 
 
-@of_field
-def _zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A move between zones is one between groups of machines only where a pool keeps them apart."""
     labels = ("metadata", "labels", names.POOL_LABEL)
     if value(change.before, *labels) == value(change.after, *labels):
         why = _NEXT.format("its node gets the label of the other zone")
-        yield _move_effect(site, change, field, why)
-        return
+        return [_move_effect(site, change, field, why)]
     why = "part of the host's move to another pool"
-    yield Effect(Impact.NONE, change.name, field.path, why, _DATA, (change.one.key[3],))
+    return [effect(change, field, Impact.NONE, why, DATA, hosts=(change.one.key[3],))]
 
 
 def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, same: str) -> Effect:
@@ -66,10 +58,10 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
     host = change.one.key[3]
     sides = (site.before, site.after)
     old, new = (side.fleet.group_of_host.get(host) if side else None for side in sides)
-    found = Effect(Impact.NONE, change.name, field.path, same, _DATA, (host,))
+    found = effect(change, field, Impact.NONE, same, DATA, hosts=(host,))
     if old is None or new is None or old.owner == new.owner:
         return found
-    leaves, joins, found = group_title(old), group_title(new), found._replace(source=_PROVIDER)
+    leaves, joins, found = group_title(old), group_title(new), found._replace(source=PROVIDER)
     owner = site.after.objects.get(old.owner) if site.after else None
     if owner is None:
         return found._replace(why=f"its Machine goes with {leaves}; then {joins} finds the host")
@@ -84,25 +76,27 @@ def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, sam
     return found._replace(why=TOLD.say(name, leaves=leaves, joins=joins, mark=DELETE_MACHINE))
 
 
-def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterator[Effect]:
-    hosts = (change.one.key[3],)
-    if change.before is None:
-        why = TOLD.say("new")
-        if hosts[0] in site.side.fleet.out:
-            why = TOLD.say("new_out")
-        replaces, impact = _replaces_line(site, hosts[0]), Impact.NONE
-        if replaces:
-            why += TOLD.say("replaces")
-            impact = Impact.ADD if _replaces_machines(site, hosts[0]) else Impact.NONE
-        yield Effect(impact, change.name, (), why, _STATES, hosts, action=Action.ADDED)
-        return
-    action, source = removal_action(change), f"{_STATES}; {_PROVIDER}"
-    if value(change.before, *_STATE) == OUT:
-        why = TOLD.say("out_deleted")
-        yield Effect(Impact.NONE, change.name, (), why, source, hosts, action=action)
-        return
-    why = removal(action, TOLD.say("deleted"))
-    yield Effect(Impact.REMOVE, change.name, (), why, source, hosts, action=action)
+def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
+    """A host that is registered, and may take the place of another one."""
+    host = change.one.key[3]
+    why, impact = TOLD.say("new_out" if host in site.side.fleet.out else "new"), Impact.NONE
+    if _replaces_line(site, host):
+        why += TOLD.say("replaces")
+        impact = Impact.ADD if _replaces_machines(site, host) else Impact.NONE
+    yield effect(change, None, impact, why, STATES, hosts=(host,))
+
+
+def was_out(_site: SiteChange, change: ObjectChange, _field: None) -> bool:
+    """True if no Machine is lost with a host."""
+    return bool(value(change.before, *_STATE) == OUT)
+
+
+def forgotten(
+    why: str, source: str, _site: SiteChange, change: ObjectChange, _field: None
+) -> Iterable[Effect]:
+    """A host that goes and has no Machine: no more is said of it, also where it is protected."""
+    hosts, action = (change.one.key[3],), removal_action(change)
+    yield effect(change, None, Impact.NONE, why, source, action, hosts=hosts)
 
 
 def _replaces_machines(site: SiteChange, host: str) -> bool:
@@ -122,24 +116,23 @@ def _replaces_line(site: SiteChange, host: str) -> bool:
     return any(each.name not in there for each in former.hosts)
 
 
-@of_field
-def _state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def state(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A host goes out, or becomes a spare or none. One that comes back is made anew (_anew)."""
     host = change.one.key[3]
-    found = Effect(Impact.NONE, change.name, field.path, TOLD.say("spare"), _PROVIDER, (host,))
+    found = effect(change, field, Impact.NONE, TOLD.say("spare"), PROVIDER, hosts=(host,))
     group = site.before.fleet.group_of_host.get(host) if site.before else None
     if field.after != OUT or group is None or site.after is None:
         yield found._replace(why=TOLD.say("stays_out")) if field.after == OUT else found
         return
     why = TOLD.say("goes_out", mark=DELETE_MACHINE)
-    yield found._replace(impact=Impact.REMOVE, why=why, source=f"{_ORDER}; {_PROVIDER}")
+    yield found._replace(impact=Impact.REMOVE, why=why, source=f"{_ORDER}; {PROVIDER}")
     out = [each.name for each in group.hosts if each.name in site.after.fleet.out]
-    later = next((each for each in site.after.fleet.groups if each.owner == group.owner), group)
+    later = site.after.fleet.group_of_owner.get(group.owner, group)
     if host == out[0]:  # once for all of them
         yield from _filled(group, later, len(out), found)
 
 
-def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterator[Effect]:
+def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterable[Effect]:
     """The other hosts of a group some of whose hosts go ``out``: free ones get the Machines of
     those, and where a host that goes out had none, another loses its Machine."""
     free, fewer = len(group.hosts) - group.replicas, group.replicas - later.replicas
@@ -157,36 +150,16 @@ def _filled(group: Group, later: Group, out: int, base: Effect) -> Iterator[Effe
 
 def _anew(
     judge: Judge, site: SiteChange, change: ObjectChange, field: FieldChange | None
-) -> Iterator[Effect]:
+) -> Iterable[Effect]:
     """A host that was out comes back: its object is another one, whatever it says."""
     states = [value(each, *_STATE) for each in change.both]
     if field is None or states[0] != OUT or states[1] == OUT:
-        yield from judge(site, change, field)
-        return
+        return judge(site, change, field)
     hosts, action = (change.one.key[3],), Action.REPLACED
     why = TOLD.say("anew")
-    yield Effect(Impact.NONE, change.name, field.path, why, _STATES, hosts, action=action)
+    return [effect(change, field, Impact.NONE, why, STATES, action, hosts=hosts)]
 
 
-_RULES = [
-    Rule(KIND, _STATE, _state),
-    Rule(KIND, ("metadata", "labels", names.POOL_LABEL), _pool),
-    Rule(KIND, ("metadata", "labels", names.ZONE_LABEL), _zone),
-    *(rule for each in (KIND, *kinds.FIRMWARE) for rule in metadata_rules(each)),
-    *stated(
-        __file__,
-        rack=names.RACK_LABEL,
-        failure_domain=names.FAILURE_DOMAIN_LABEL,
-        boot_mac=names.BOOT_MAC_ANNOTATION,
-        unhealthy=names.UNHEALTHY_ANNOTATION,
-        serial=names.SERIAL_ANNOTATION,
-        data=_DATA,
-        provider=_PROVIDER,
-        states=_STATES,
-        firmware=f"{_OPERATOR}/baremetalhost_controller.go, doServiceIfNeeded",
-        settings=f"{_OPERATOR}/baremetalhost_controller.go",
-    ),
-    Rule(KIND, (), _whole, whole=True),
-]
-RULES = [*narrow(_RULES, {KIND: _anew}), *(each for each in _RULES if each.kind != KIND)]
+_HOSTS, *_FIRMWARE = table(vars(names) | globals()).kinds
+RULES = [*narrow(rules(_HOSTS), {_HOSTS.name: _anew}), *rules(*_FIRMWARE)]
 """The rules of hosts."""

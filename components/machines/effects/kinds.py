@@ -2,21 +2,14 @@
 
 from components.effects import kinds
 
-CLUSTER = "Cluster.cluster.x-k8s.io"
 DEPLOYMENT = "MachineDeployment.cluster.x-k8s.io"
 HEALTH_CHECK = "MachineHealthCheck.cluster.x-k8s.io"
 CONTROL_PLANE = "KubeadmControlPlane.controlplane.cluster.x-k8s.io"
 CONFIG_TEMPLATE = "KubeadmConfigTemplate.bootstrap.cluster.x-k8s.io"
-METAL3_CLUSTER = "Metal3Cluster.infrastructure.cluster.x-k8s.io"
 DATA_TEMPLATE = "Metal3DataTemplate.infrastructure.cluster.x-k8s.io"
 MACHINE_TEMPLATE = "Metal3MachineTemplate.infrastructure.cluster.x-k8s.io"
 REMEDIATION_TEMPLATE = "Metal3RemediationTemplate.infrastructure.cluster.x-k8s.io"
 HOST = "BareMetalHost.metal3.io"
-FIRMWARE_SETTINGS = "HostFirmwareSettings.metal3.io"
-FIRMWARE_COMPONENTS = "HostFirmwareComponents.metal3.io"
-UPDATE_POLICY = "HostUpdatePolicy.metal3.io"
-FIRMWARE = (FIRMWARE_SETTINGS, FIRMWARE_COMPONENTS, UPDATE_POLICY)
-ADDRESS_POOL = "IPPool.ipam.metal3.io"
 
 TEMPLATES = (CONFIG_TEMPLATE, DATA_TEMPLATE, MACHINE_TEMPLATE)
 """Kinds of the templates that machines are made from."""

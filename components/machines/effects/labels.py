@@ -4,12 +4,12 @@ Source: Cluster API v1.13.6, internal/controllers/machine/machine_controller_nod
 which takes labels off again that a Machine no longer has.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.placement import Fit, running
 from components.effects.relabelled import Moved, reselections
-from components.machines.effects.anykind import of_field
 from components.machines.effects.concerned import limit_below, staying, value
 from components.making.told import Told
 
@@ -18,12 +18,11 @@ PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_
 DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
 
 
-@of_field
-def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Labels go to each Machine, and those of some domains to its node: no machine is replaced.
     DaemonSets that select nodes by them come or go."""
     why = "labels go to each Machine and some to its node, in place: no machine is replaced for it"
-    yield Effect(Impact.NONE, change.name, field.path, why, PATCHED)
+    yield effect(change, field, Impact.NONE, why, PATCHED)
     for each in reselections(site, staying(site, change), _keys(field)):
         yield _effect(site, change, field, each)
 
@@ -38,20 +37,19 @@ def _keys(field: FieldChange) -> set[str]:
     return {key for key in every if sides[0].get(key) != sides[1].get(key)}
 
 
-@of_field
-def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Taints go to each Machine and its node, in place; NoExecute evicts what runs there."""
     at = field.path[: field.path.index("taints") + 1]
     was, now = (value(each, *at) for each in change.both)
     coming = [] if now is ABSENT else [each for each in now if was is ABSENT or each not in was]
     why = "taints go to each Machine and its node, in place: no host restarts, pods that run stay"
-    effect = Effect(Impact.NONE, change.name, field.path, why, PATCHED)
+    found = effect(change, field, Impact.NONE, why, PATCHED)
     if any(each["effect"] == "NoExecute" for each in coming):
         hosts = staying(site, change)
         why = TOLD.say("evicts")
         most = limit_below(hosts, running(site.side, hosts))
-        effect = effect._replace(impact=Impact.DRAIN, why=why, hosts=hosts, at_most=most)
-    yield effect
+        found = found._replace(impact=Impact.DRAIN, why=why, hosts=hosts, at_most=most)
+    yield found
 
 
 def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: Moved) -> Effect:
@@ -61,8 +59,8 @@ def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: M
     most = count if unsure else limit_below(hosts, count)
     if found.manifest.kind != "DaemonSet":
         why = f"{title} selects other nodes by this label: what its operator does is not known"
-        return Effect(Impact.UNKNOWN, change.name, field.path, why, PATCHED, hosts, most)
+        return effect(change, field, Impact.UNKNOWN, why, PATCHED, hosts=hosts, at_most=most)
     maybe = "may " if unsure else ""
     why = TOLD.say("selects", title=title, maybe=maybe)
     source = f"{PATCHED}; {DAEMONS}"
-    return Effect(Impact.POD_RESTART, change.name, field.path, why, source, hosts, most)
+    return effect(change, field, Impact.POD_RESTART, why, source, hosts=hosts, at_most=most)

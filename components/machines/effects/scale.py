@@ -5,10 +5,11 @@ host that another group finds from now on keeps its Machine until that goes: wha
 one of the ways in which its group may give up a Machine, and none besides.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from components.effects import Action, Effect, FieldChange, Impact, Name, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.fleet import Group
 from components.machines.effects import kinds
 from components.machines.effects.concerned import (
@@ -54,15 +55,9 @@ def departures(site: SiteChange, change: ObjectChange) -> Departures:
     return Departures(staying(site, change), moved, tuple(gone))
 
 
-def group_by_owner(site: SiteChange, owner: Name) -> Group:
-    """The group of machines of an object, as it will be."""
-    return next(each for each in site.side.fleet.groups if each.owner == owner)
-
-
 def former_group(site: SiteChange, owner: Name) -> Group | None:
     """The group of machines that an object had before."""
-    groups = site.before.fleet.groups if site.before else ()
-    return next((each for each in groups if each.owner == owner), None)
+    return site.before.fleet.group_of_owner.get(owner) if site.before else None
 
 
 class Room(NamedTuple):
@@ -109,27 +104,27 @@ def replica_change(
     source: str,
     *,
     rolls: bool,
-) -> Iterator[Effect]:
+) -> Iterable[Effect]:
     """The effect of another number of machines; ``chosen`` gives the pace and the choice of
     machines, ``rolls`` says that all of them are replaced by the same change."""
     was, now = (value(each, "spec", "replicas") for each in change.both)
     if not isinstance(was, int) or not isinstance(now, int):
         why = f"replicas go from {was} to {now}, and what follows is not known"
-        yield Effect(Impact.UNKNOWN, change.name, field.path, why, source, either(site, change))
+        yield effect(change, field, Impact.UNKNOWN, why, source, hosts=either(site, change))
     elif now < was:
         go = f"{many(was - now, 'Machine')} to delete, {chosen}"
-        base = Effect(Impact.REMOVE, change.name, field.path, go, source)
+        base = effect(change, field, Impact.REMOVE, go, source)
         yield from _fewer(site, change, base, rolls=rolls)
     else:
         why = f"replicas go from {was} to {now}: {many(now - was, 'Machine')} more"
-        base = Effect(Impact.ADD, change.name, field.path, why, source)
+        base = effect(change, field, Impact.ADD, why, source)
         for group in groups(site.after, change):
             yield from arrivals(site, group, base)
 
 
 def _fewer(
     site: SiteChange, change: ObjectChange, base: Effect, *, rolls: bool
-) -> Iterator[Effect]:
+) -> Iterable[Effect]:
     was, now = (number(each, "spec", "replicas") for each in change.both)
     stay, moved, gone = departures(site, change)
     why = f"replicas go from {was} to {now}: {base.why}"
@@ -157,7 +152,7 @@ def _fewer(
 
 def _move(site: SiteChange, owner: Name, names: Hosts, base: Effect, go: int) -> Effect:
     """The other way: a Machine that goes is on a host that another group finds from now on."""
-    joins, most = group_by_owner(site, owner), min(go, len(names))
+    joins, most = site.side.fleet.group_of_owner[owner], min(go, len(names))
     again = most <= room(site, joins).waiting
     title = group_title(joins)
     why = TOLD.say("moves" if again else "moves_in_vain", title=title)
@@ -175,7 +170,7 @@ def group_title(group: Group) -> str:
     return f"pool {group.pool}" + (f" in zone {group.zone}" if group.zone else "")
 
 
-def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterator[Effect]:
+def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterable[Effect]:
     """New Machines of a group, each on a free host: on which, and how many of them at most."""
     found = room(site, group)
     parts = [(hosts, min(free, found.wanted)) for hosts, free in found.parts if hosts and free]

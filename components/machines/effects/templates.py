@@ -4,48 +4,24 @@ Foresite names them by their content. What follows from a new one is judged wher
 (MachineDeployment, KubeadmControlPlane); ``because`` says there what differs inside.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, Path, SiteChange
-from components.effects.rules import Rule, path
+from components.effects import FieldChange, ObjectChange, Path, SiteChange
+from components.effects.rules import path
 from components.machines.effects import kinds
-from components.machines.effects.anykind import metadata_rules, of_field, stated
+from components.machines.effects.anykind import rules, table
 from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
-from components.making.told import Told
 
-TOLD = Told(__file__)
 SHOWN_FIELDS = 3
-_CLONED = "Cluster API v1.13.6, controllers/external/util.go (a template is copied once)"
-_DATA = "CAPM3 v1.13.2, internal/webhooks/v1beta2/metal3datatemplate_webhook.go"
-_CLEANING = "CAPM3 v1.13.2, baremetal/metal3machinetemplate_manager.go"
 _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
 
 
-@of_field
-def _renaming(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-    """The content differs, so the name does: a second template beside the first."""
-    why, action = TOLD.say("added"), Action.REPLACED
-    yield Effect(Impact.NONE, change.name, field.path, why, _CLONED, action=action)
-
-
-@of_field
-def _content(_site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-    """A field of a template, in a new one or edited under the same name."""
+def in_a_new_one(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> dict[str, Any]:
+    """The name of the new template that a field is part of; nothing where the name stays."""
     old, new = value(change.before, "metadata", "name"), value(change.after, "metadata", "name")
-    if old != new:
-        why = TOLD.say("part", new=new)
-        yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
-    elif field.path[:2] in (("spec", "metaData"), ("spec", "networkData")):
-        why = "a Metal3DataTemplate cannot be changed under the same name: its webhook refuses"
-        yield Effect(Impact.NONE, change.name, field.path, why, _DATA, action=Action.REFUSED)
-    elif field.path[-1] == "automatedCleaningMode":
-        why = "copied to the machines of the template; takes effect when their hosts are wiped next"
-        yield Effect(Impact.NONE, change.name, field.path, why, _CLEANING)
-    else:
-        why = TOLD.say("edited")
-        yield Effect(Impact.NONE, change.name, field.path, why, _CLONED)
+    return {"new": new} if old != new else {}
 
 
 def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
@@ -98,11 +74,5 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
             yield format_path(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
-RULES = [
-    *(Rule(kind, path("metadata.name"), _renaming) for kind in kinds.TEMPLATES),
-    *(rule for kind in kinds.TEMPLATES for rule in metadata_rules(kind)),
-    # The earlier of two rules for one path decides.
-    *(Rule(kind, path("spec"), _content) for kind in kinds.TEMPLATES),
-    *stated(__file__, cloned=_CLONED),
-]
+RULES = rules(*table(globals()).kinds)
 """The rules of templates that machines are made from."""

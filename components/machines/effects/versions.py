@@ -52,7 +52,9 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
         return None
     # The policy looks at what the control plane runs, which when applied is the earlier version.
     running = theirs_before or theirs
-    if wanted != had and mine[:2] > running[:2] and _has_version_guard(site.after):
+    there = {each.group_kind for each in site.after.objects.values()} if site.after else set()
+    # Where the site's policy on versions of workers is there (upgrade.py).
+    if wanted != had and mine[:2] > running[:2] and there.issuperset(kinds.GUARDS):
         return Hold(
             TOLD.say("refused", its=its),
             refused=True,
@@ -63,10 +65,3 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
     if theirs > running:
         return Hold(TOLD.say("paused", its=its))
     return None
-
-
-def _has_version_guard(side: Side | None) -> bool:
-    """True if the site's policy on versions of workers is there (upgrade.py)."""
-    return side is not None and {each.group_kind for each in side.objects.values()}.issuperset(
-        kinds.GUARDS
-    )

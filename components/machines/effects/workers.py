@@ -1,17 +1,12 @@
 """MachineDeployments: what replaces a pool's machines, what changes in place, what scales."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
-from components.effects.rules import Rule, path
-from components.machines.effects import kinds, scale
-from components.machines.effects.anykind import (
-    metadata_rules,
-    of_field,
-    removal,
-    removal_action,
-    stated,
-)
+from components.effects.applying import effect
+from components.effects.rules import path
+from components.machines.effects import kinds, labels, scale
+from components.machines.effects.anykind import removal, removal_action, rules, table
 from components.machines.effects.concerned import (
     format_path,
     groups,
@@ -20,7 +15,6 @@ from components.machines.effects.concerned import (
     number,
     value,
 )
-from components.machines.effects.labels import label_change, taint_change
 from components.machines.effects.smaller import smaller_way
 from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
@@ -33,20 +27,15 @@ KIND = kinds.DEPLOYMENT
 _CONTROLLERS = "Cluster API v1.13.6, internal/controllers"
 COMPARED = f"{_CONTROLLERS}/machinedeployment/mdutil/util.go"
 """MachineTemplateUpToDate: version, failureDomain and the two references; nothing else rolls."""
-_ON_DELETE = f"{_CONTROLLERS}/machinedeployment/machinedeployment_rollout_ondelete.go"
-_ROLLING = f"{_CONTROLLERS}/machinedeployment/machinedeployment_rollout_rollingupdate.go"
-_ORDER = f"{_CONTROLLERS}/machineset/machineset_deletion_order.go"
-_SETS = f"{_CONTROLLERS}/machineset/machineset_controller.go"
-_WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
+ON_DELETE = f"{_CONTROLLERS}/machinedeployment/machinedeployment_rollout_ondelete.go"
+ROLLING = f"{_CONTROLLERS}/machinedeployment/machinedeployment_rollout_rollingupdate.go"
+ORDER = f"{_CONTROLLERS}/machineset/machineset_deletion_order.go"
+SETS = f"{_CONTROLLERS}/machineset/machineset_controller.go"
+WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
 _CHOSEN = TOLD.say("chosen", mark=scale.DELETE_MACHINE)
-ROLLING_FIELDS = tuple(
-    path(f"spec.template.spec.{field}")
-    for field in ("version", "failureDomain", "bootstrap", "infrastructureRef")
-)
 
 
-@of_field
-def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field of the template that Cluster API compares differs: its machines are replaced."""
     what = _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
@@ -55,22 +44,19 @@ def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
         why = f"{what}; with OnDelete no machine is replaced until a person deletes it"
         why += f"; {held.why}" if held else ""
-        yield Effect(Impact.NONE, change.name, field.path, why, _ON_DELETE, action=action)
-        return
+        return [effect(change, field, Impact.NONE, why, ON_DELETE, action)]
     if not hosts or not number(change.before, "spec", "replicas"):
         why = f"{what}, and there is no machine of it yet that could be replaced"
-        yield Effect(Impact.NONE, change.name, field.path, why, COMPARED, action=action)
-        return
+        return [effect(change, field, Impact.NONE, why, COMPARED, action)]
     why = f"{what}, so Cluster API replaces the pool's machines" + (f"; {held.why}" if held else "")
     source = f"{COMPARED}; {PREFLIGHT}" if held else COMPARED
-    found = Effect(Impact.REIMAGE, change.name, field.path, why, source, hosts, at_most, action)
+    found = effect(change, field, Impact.REIMAGE, why, source, action, hosts=hosts, at_most=at_most)
     if held and held.stuck:
-        yield from _stuck(change, found, held)
-    else:
-        yield _refused(found._replace(way=_smaller_way(site, change)), held)
+        return _stuck(change, found, held)
+    return [_refused(found._replace(way=_smaller_way(site, change)), held)]
 
 
-def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
+def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterable[Effect]:
     """A rollout that deletes as many machines as may be missing, and makes none."""
     yield found._replace(impact=Impact.NONE, hosts=(), at_most=None)
     at = ("spec", "rollout", "strategy", "rollingUpdate", "maxUnavailable")
@@ -93,12 +79,12 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     return smaller_way(site, groups[0], made) if groups else ""
 
 
-def _refused(effect: Effect, held: Hold | None) -> Effect:
+def _refused(found: Effect, held: Hold | None) -> Effect:
     """The effect, or that it waits where the management cluster does not take the change yet."""
     if held is None or not held.refused:
-        return effect
-    action, source = Action.REFUSED, PREFLIGHT if effect.impact is Impact.ADD else effect.source
-    return effect._replace(
+        return found
+    action, source = Action.REFUSED, PREFLIGHT if found.impact is Impact.ADD else found.source
+    return found._replace(
         impact=Impact.NONE, action=action, source=source, waits=True, way=held.way
     )
 
@@ -112,21 +98,19 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
     return f"{format_path(field.path)} goes from {field.before} to {field.after}"
 
 
-@of_field
-def _replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """Another number of machines, which versions that differ may hold back."""
     held = hold(site, change)
-    for effect in scale.replica_change(
-        site, change, field, _CHOSEN, _ORDER, rolls=rolls_out(change)
-    ):
-        if effect.impact is Impact.ADD and held:
-            effect = effect._replace(why=f"{effect.why}; {held.why}", source=PREFLIGHT)
-        yield _refused(_not_made(effect, held), held)
+    for found in scale.replica_change(site, change, field, _CHOSEN, ORDER, rolls=rolls_out(change)):
+        if found.impact is Impact.ADD and held:
+            found = found._replace(why=f"{found.why}; {held.why}", source=PREFLIGHT)
+        yield _refused(_not_made(found, held), held)
 
 
-def _not_made(effect: Effect, held: Hold | None) -> Effect:
+def _not_made(found: Effect, held: Hold | None) -> Effect:
     """The effect, or that no machine is made while versions differ."""
-    made = effect.impact is Impact.ADD and held is not None and held.stuck
-    return effect._replace(impact=Impact.NONE, hosts=(), at_most=None) if made else effect
+    made = found.impact is Impact.ADD and held is not None and held.stuck
+    return found._replace(impact=Impact.NONE, hosts=(), at_most=None) if made else found
 
 
 def rolls_out(change: ObjectChange | None) -> bool:
@@ -139,38 +123,28 @@ def rolls_out(change: ObjectChange | None) -> bool:
     return any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
 
 
-@of_field
-def _strategy(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """RollingUpdate again after OnDelete replaces whatever was left behind meanwhile."""
-    if field.after != "OnDelete":
-        hosts, at_most = scale.staying_machines(site, change)
-        why = TOLD.say("left_behind")
-        yield Effect(Impact.UNKNOWN, change.name, field.path, why, _ROLLING, hosts, at_most)
-        return
-    why = "from now on a machine is replaced when a person deletes it; a rollout under way stops"
-    yield Effect(Impact.NONE, change.name, field.path, why, _ON_DELETE)
+def not_on_delete(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
+    """True if machines that OnDelete left behind are replaced now."""
+    return bool(field.after != "OnDelete")
 
 
-@of_field
-def _selector(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """The webhook only asks that template and selector fit; MachineSets find machines by it."""
+def misses_labels(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bool:
+    """True if the selector does not fit the template: MachineSets find machines by it."""
     labels = value(change.after, "spec", "template", "metadata", "labels")
     wanted = value(change.after, "spec", "selector", "matchLabels")
     fits = isinstance(labels, dict) and isinstance(wanted, dict)
-    if not fits or not has_labels(labels, wanted):
-        why = "the webhook refuses a selector that the template's labels do not match"
-        yield Effect(Impact.NONE, change.name, field.path, why, _WEBHOOK, action=Action.REFUSED)
-        return
-    why = TOLD.say("selector")
+    return not (fits and has_labels(labels, wanted))
+
+
+def on_machines(
+    why: str, source: str, site: SiteChange, change: ObjectChange, field: FieldChange
+) -> Iterable[Effect]:
+    """Nobody can tell what becomes of the machines."""
     hosts, at_most = scale.staying_machines(site, change)
-    yield Effect(Impact.UNKNOWN, change.name, field.path, why, _SETS, hosts, at_most)
+    yield effect(change, field, Impact.UNKNOWN, why, source, hosts=hosts, at_most=at_most)
 
 
-def _whole(site: SiteChange, change: ObjectChange, _field: FieldChange | None) -> Iterable[Effect]:
-    return _coming(site, change) if change.before is None else _going(site, change)
-
-
-def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
+def gone(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
     """All its machines go together: the deletion of a MachineSet knows no max_unavailable.
 
     The hosts that other groups wait for are installed again, all at once too.
@@ -178,18 +152,17 @@ def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
     stay, moved, gone = scale.departures(site, change)
     action, machines = removal_action(change), number(change.before, "spec", "replicas")
     why = removal(action, "with it all its Machines are deleted at once")
-    base = Effect(Impact.REMOVE, change.name, (), why, _SETS, action=action)
+    base = effect(change, None, Impact.REMOVE, why, SETS, action)
     if gone or stay:
         hosts = (*stay, *gone)
         yield base._replace(hosts=hosts, at_most=limit_below(hosts, machines))
-    waiting = {
-        owner: scale.room(site, scale.group_by_owner(site, owner)).waiting for owner in moved
-    }
+    groups = site.side.fleet.group_of_owner
+    waiting = {owner: scale.room(site, groups[owner]).waiting for owner in moved}
     every = sum(map(len, moved.values()))
     # Which hosts are spares is not known: that of one group or of another finds no new Machine.
     lost_in_all = max(0, min(machines, every) - sum(waiting.values()))
     for owner, names in moved.items():
-        hosts, title = tuple(names), scale.group_title(scale.group_by_owner(site, owner))
+        hosts, title = tuple(names), scale.group_title(groups[owner])
         its = min(machines, len(hosts))
         if lost := min(lost_in_all, max(0, its - waiting[owner])):
             together = lost_in_all if len(moved) > 1 else None
@@ -200,32 +173,24 @@ def _going(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
             yield base._replace(
                 impact=Impact.REIMAGE,
                 why=why + more,
-                source=f"{_SETS}; {scale.CHOSEN_HOST}",
+                source=f"{SETS}; {scale.CHOSEN_HOST}",
                 hosts=hosts,
                 at_most=limit_below(hosts, again),
             )
 
 
-def _coming(site: SiteChange, change: ObjectChange) -> Iterator[Effect]:
+def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
     """All its machines are made at once, on free hosts; the others wait for hosts to be freed."""
     held = hold(site, change)
     why = many(number(change.after, "spec", "replicas"), "Machine") + ", all at once"
     why += f"; {held.why}" if held else ""
-    base = Effect(Impact.ADD, change.name, (), why, _SETS, action=Action.ADDED)
+    base = effect(change, None, Impact.ADD, why, SETS, Action.ADDED)
     for group in groups(site.after, change):
-        for effect in scale.arrivals(site, group, base):
-            yield _refused(_not_made(effect, held), held)
+        for found in scale.arrivals(site, group, base):
+            yield _refused(_not_made(found, held), held)
 
 
-RULES = [
-    *metadata_rules(KIND),
-    *(Rule(KIND, at, _replacement) for at in ROLLING_FIELDS),
-    Rule(KIND, path("spec.template.metadata.labels"), label_change),
-    Rule(KIND, path("spec.template.spec.taints"), taint_change),
-    Rule(KIND, path("spec.replicas"), _replicas),
-    Rule(KIND, path("spec.rollout.strategy.type"), _strategy),
-    Rule(KIND, path("spec.selector"), _selector),
-    *stated(__file__, compared=COMPARED, rolling=_ROLLING, sets=_SETS, webhook=_WEBHOOK),
-    Rule(KIND, (), _whole, whole=True),
-]
+(_KIND,) = table(vars(labels) | globals()).kinds
+ROLLING_FIELDS = tuple(path(at) for at, judge in _KIND.fields if judge is replacement)
+RULES = rules(_KIND)
 """The rules of worker pools."""

@@ -5,7 +5,8 @@ from components.effects.applying import effect
 from components.effects.placement import running
 from components.making.manifest import Json
 from components.source import site_of
-from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
+from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices, Sriov
+from schemas.model.vocabulary import SriovBy
 
 OPERATOR = "sriov-network-operator 1.6.0"
 
@@ -44,8 +45,8 @@ def on_hosts(
         return effect(change, field, Impact.NONE, why, source)
     at_most = count if count < len(hosts) else None
     at_once = at_a_time(site) if impact in (Impact.DRAIN, Impact.REBOOT) else None
-    found = effect(change, field, impact, why, source)
-    return found._replace(hosts=hosts, at_most=at_most, at_once=at_once)
+    found = effect(change, field, impact, why, source, hosts=hosts)
+    return found._replace(at_most=at_most, at_once=at_once)
 
 
 def at_a_time(site: SiteChange) -> int:
@@ -66,6 +67,14 @@ def sriov_pools(side: Side) -> list[str]:
 def pace(site: SiteChange) -> str:
     """The same for a person."""
     return f"{at_a_time(site)} at a time"
+
+
+def sriov_interfaces(side: Side | None, pool: str) -> dict[str, Sriov]:
+    """The interfaces of a pool that the operator divides on one side, each with its resource."""
+    found = devices_on(side, pool)
+    if side is None or found is None or settings(side).sriov_by is not SriovBy.OPERATOR:
+        return {}
+    return {name: each for each in found.sriov for name in each.interfaces}
 
 
 def spec(change: ObjectChange) -> tuple[Json, Json]:

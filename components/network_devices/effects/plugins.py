@@ -4,7 +4,7 @@ import json
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.kubernetes import RULES as KUBERNETES
-from components.effects.rules import Judge, narrow
+from components.effects.rules import Judge, narrow, say_more
 from components.making.manifest import Manifest
 from components.making.told import Told
 from components.network_devices.effects.concerned import on_hosts
@@ -16,9 +16,7 @@ TOLD = Told(__file__)
 
 def _add_notes(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the DaemonSets of device plugins, with what a restart means to pods."""
-    for each in judge(site, change, field):
-        restarts = each.impact is Impact.POD_RESTART
-        yield each._replace(why=f"{each.why}; {TOLD.say('meanwhile')}") if restarts else each
+    return say_more(judge(site, change, field), TOLD.say("meanwhile"), only=Impact.POD_RESTART)
 
 
 def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -26,11 +24,8 @@ def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field
     yield from judge(site, change, field)
     first = next((each for each in change.fields if each.path[0] == "data"), None)
     applied = site.before is not None and site.side.fleet.context is not None
-    if applied and field == first and change.one.name.split("/")[1] == SRIOV_PLUGIN:
-        yield from _resource_change(site, change, field)
-
-
-def _resource_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    if not applied or field != first or change.one.name.split("/")[1] != SRIOV_PLUGIN:
+        return
     before, after = (_names(each) for each in change.both)
     moved = [name for name, resource in after.items() if before.get(name, resource) != resource]
     if moved:

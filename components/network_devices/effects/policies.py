@@ -1,19 +1,9 @@
 """SriovNetworkNodePolicies: how interfaces are divided, which takes functions from pods."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from functools import partial
-from typing import NamedTuple
 
-from components.effects import (
-    ABSENT,
-    Action,
-    Effects,
-    Field,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-)
+from components.effects import ABSENT, Action, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, rules
 from components.effects.table import read_table
 from components.making.told import Told
@@ -25,10 +15,10 @@ from components.network_devices.effects.concerned import (
     pool_name,
     settings,
     spec,
+    sriov_interfaces,
     staying,
 )
-from schemas.model.network_devices import Sriov
-from schemas.model.vocabulary import SriovBy, VirtualFunctionDriver
+from schemas.model.vocabulary import VirtualFunctionDriver
 
 DIVIDING = f"{OPERATOR}, pkg/plugins/generic/generic_plugin.go, pkg/plugins/mellanox"
 WEBHOOK = f"{OPERATOR}, pkg/webhook/validate.go"
@@ -36,22 +26,6 @@ STALE = f"{OPERATOR}, controllers/sriovnetworknodepolicy_controller.go"
 RENAMING = "Kubernetes 1.34, pkg/kubelet/cm/devicemanager/manager.go (allocatedDevices)"
 SAID = Told(__file__)
 EVICTED = "the host is cordoned, and its pods that ask for functions are evicted"
-
-
-class Verdict(NamedTuple):
-    """The effect of a policy on the hosts of its pool, and the reason."""
-
-    impact: Impact
-    why: str
-    source: str
-
-
-def sriov_interfaces(side: Side | None, pool: str) -> dict[str, Sriov]:
-    """The interfaces of a pool that the operator divides on one side, each with its resource."""
-    found = devices_on(side, pool)
-    if side is None or found is None or settings(side).sriov_by is not SriovBy.OPERATOR:
-        return {}
-    return {name: each for each in found.sriov for name in each.interfaces}
 
 
 def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> str:
@@ -68,8 +42,8 @@ def _refusal(site: SiteChange, change: ObjectChange, taken: Iterable[str]) -> st
 
 
 def _added_interfaces(
-    site: SiteChange, change: ObjectChange, interfaces: Iterable[str]
-) -> Iterator[Verdict]:
+    site: SiteChange, change: ObjectChange, field: Field, interfaces: Iterable[str]
+) -> Effects:
     """The effect on interfaces that a policy divides now and did not before."""
     pool = pool_name(change)
     before, after = sriov_interfaces(site.before, pool), sriov_interfaces(site.after, pool)
@@ -78,24 +52,29 @@ def _added_interfaces(
         earlier = devices_on(site.before, pool)
         by_the_image = earlier is not None and earlier.sriov and not before
         otherwise = EVICTED if by_the_image else "no pod is evicted"
-        yield _redivision(site, f"{', '.join(fresh)} is divided", otherwise)
+        what = f"{', '.join(fresh)} is divided"
+        yield from _redivision(site, change, field, what, otherwise)
     for name in interfaces:
         old, new = before.get(name), after.get(name)
         if old is None or new is None or old.name == new.name:
             continue
         if old.functions != new.functions:
-            yield _redivision(site, f"{name} is divided again", EVICTED)
+            yield from _redivision(site, change, field, f"{name} is divided again", EVICTED)
         else:
             why = SAID.say("renamed", name=name, old=old.name, new=new.name)
-            yield Verdict(Impact.UNKNOWN, why, RENAMING)
+            yield on_hosts(site, change, field, Impact.UNKNOWN, (why, RENAMING))
 
 
-def _redivision(site: SiteChange, what: str, otherwise: str) -> Verdict:
+def _redivision(
+    site: SiteChange, change: ObjectChange, field: Field, what: str, otherwise: str
+) -> Effects:
     why = SAID.say("divided", what=what, pace=pace(site), otherwise=otherwise)
-    return Verdict(Impact.REBOOT, why, DIVIDING)
+    return [on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))]
 
 
-def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -> Iterator[Verdict]:
+def _let_go(
+    site: SiteChange, change: ObjectChange, field: Field, interfaces: Iterable[str]
+) -> Effects:
     """The effect on interfaces that no policy divides any more; of others it is judged there."""
     pool = pool_name(change)
     after = sriov_interfaces(site.after, pool)
@@ -104,14 +83,7 @@ def _let_go(site: SiteChange, change: ObjectChange, interfaces: Iterable[str]) -
         return
     why = f"functions of {', '.join(gone)} are destroyed: {EVICTED}, {pace(site)}"
     why += SAID.say("nothing_left") if not after else ""
-    yield Verdict(Impact.DRAIN, why, f"{DIVIDING}; {STALE}")
-
-
-def _effects(
-    site: SiteChange, change: ObjectChange, field: Field, verdicts: Iterable[Verdict]
-) -> Effects:
-    for each in verdicts:
-        yield on_hosts(site, change, field, each.impact, (each.why, each.source))
+    yield on_hosts(site, change, field, Impact.DRAIN, (why, f"{DIVIDING}; {STALE}"))
 
 
 def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -119,17 +91,16 @@ def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     interfaces = change.one.body["spec"]["nicSelector"]["pfNames"]
     refused = _refusal(site, change, interfaces)
     if refused:
-        yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
-        return
-    found = list(_effects(site, change, field, _added_interfaces(site, change, interfaces)))
-    yield from found or TABLE.judges["as_before"](site, change, field)
+        return [effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)]
+    found = list(_added_interfaces(site, change, field, interfaces))
+    return found or TABLE.judges["as_before"](site, change, field)
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed policy."""
     before, _ = spec(change)
     interfaces = before["nicSelector"]["pfNames"]
-    found = list(_effects(site, change, field, _let_go(site, change, interfaces)))
+    found = list(_let_go(site, change, field, interfaces))
     yield from found or TABLE.judges["removed_elsewhere"](site, change, field)
 
 
@@ -137,50 +108,41 @@ def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other interfaces of a policy, told once where the list shows as several fields."""
     first = next(each for each in change.fields if each.path[:2] == ("spec", "nicSelector"))
     if field != first:
-        yield from TABLE.judges["in_the_list"](site, change, field)
-        return
+        return TABLE.judges["in_the_list"](site, change, field)
     before, after = (set(each["nicSelector"]["pfNames"]) for each in spec(change))
     refused = _refusal(site, change, sorted(after - before))
     if refused:
-        yield effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)
-        return
-    verdicts = [
-        *_added_interfaces(site, change, sorted(after - before)),
-        *_let_go(site, change, sorted(before - after)),
+        return [effect(change, field, Impact.NONE, refused, WEBHOOK, Action.REFUSED)]
+    found = [
+        *_added_interfaces(site, change, field, sorted(after - before)),
+        *_let_go(site, change, field, sorted(before - after)),
     ]
-    found = list(_effects(site, change, field, verdicts))
-    yield from found or TABLE.judges["divided_elsewhere"](site, change, field)
+    return found or TABLE.judges["divided_elsewhere"](site, change, field)
 
 
 def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another number of functions: all of them are destroyed and created again."""
-    verdict = _redivision(site, "all functions are destroyed and created again", EVICTED)
-    yield from _effects(site, change, field, [verdict])
+    what = "all functions are destroyed and created again"
+    return _redivision(site, change, field, what, EVICTED)
 
 
-def driver_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """Another driver of the functions; bare devices need an IOMMU that the kernel was booted with.
-
-    On Ubuntu the operator cannot set the kernel's arguments, and reboots again and again where the
-    OS image lacks them (bindata/scripts/kargs.sh).
-    """
-    bare = spec(change)[1].get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
-    yield from TABLE.judges["bare_driver" if bare else "driver"](site, change, field)
+def bare(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True for bare devices, which need an IOMMU that the kernel was booted with: on Ubuntu the
+    operator cannot set the kernel's arguments, and reboots again and again where the OS image lacks
+    them (bindata/scripts/kargs.sh)."""
+    return bool(spec(change)[1].get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value)
 
 
-def rdma(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """The RDMA setting of functions: the device plugin looks for others."""
-    on = field is not None and field.after is True
-    yield from TABLE.judges["rdma_on" if on else "rdma_off"](site, change, field)
+def switched_on(_site: SiteChange, _change: ObjectChange, field: Field) -> bool:
+    """True for a setting that is on from now on."""
+    return field is not None and field.after is True
 
 
-def mtu(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """Another MTU: functions take it, the interface itself only a larger one."""
+def keeps_mtu(site: SiteChange, change: ObjectChange, field: Field) -> bool:
+    """True where an MTU is taken by none: functions take any, an interface only a larger one."""
     before, after = spec(change)
-    bare = after.get("deviceType") == VirtualFunctionDriver.VFIO_PCI.value
     smaller = after.get("mtu", 0) <= before.get("mtu", 0)
-    kept = field is None or field.after is ABSENT or (bare and smaller)
-    yield from TABLE.judges["mtu_kept" if kept else "mtu_set"](site, change, field)
+    return field is None or field.after is ABSENT or (bare(site, change, field) and smaller)
 
 
 def _on_hosts(

@@ -29,25 +29,15 @@ _NAME, _FIELD = 3, 4
 def meaning(site: SiteChange, field: FieldChange) -> str:
     """Half a sentence; the path names the bucket."""
     if len(field.path) <= _NAME:
-        return _file(field)
+        other = ABSENT in (field.before, field.after)
+        return TOLD.say("renamed") if other else "only the form of the file differs"
     if len(field.path) == _NAME + 1:
-        return _whole(field)
+        new = "a new bucket, which is empty at first"
+        return new if field.before is ABSENT else TOLD.say("gone")
     name, key = str(field.path[_NAME]), field.path[_FIELD]
     if key == "BucketQuota":
         return _quota(site, name, field)
     return _access(site, name) if key in _RIGHTS else "the server knows what it means"
-
-
-def _file(field: FieldChange) -> str:
-    if field.before is ABSENT or field.after is ABSENT:
-        return TOLD.say("renamed")
-    return "only the form of the file differs"
-
-
-def _whole(field: FieldChange) -> str:
-    if field.before is ABSENT:
-        return "a new bucket, which is empty at first"
-    return TOLD.say("gone")
 
 
 def _quota(site: SiteChange, name: str, field: FieldChange) -> str:

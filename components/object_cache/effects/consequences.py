@@ -36,21 +36,20 @@ def consequences(old: Cache | None, new: Cache | None, hosts: int) -> Iterator[C
     if new is None:
         yield _said("cache_ends", hosts=f"{hosts:,} host{'s' * (hosts != 1)}")
         return
-    yield from _removed_buckets(old, new)
+    yield from (_said("bucket_ends", bucket=b.name) for b in old.buckets if not new.bucket(b.name))
     yield from _connection_changes(old, new)
-    yield from _smaller(old, new)
-    for was, bucket in _common_buckets(old, new):
-        yield from _access_changes(was, bucket)
+    both = [(was, bucket) for was in old.buckets if (bucket := new.bucket(was.name))]
+    yield from _smaller(old, new, both)
+    for was, bucket in both:
+        if found := access(was, bucket):
+            named = f"bucket {bucket.name}"
+            short = ", ".join(each.now for each in found if each.before)
+            full = "; ".join(each.full for each in found)
+            yield Consequence(f"{named}: {short}", f"{named}: {full}")
 
 
 def _said(name: str, **values: object) -> Consequence:
     return Consequence(*TOLD.table(name, **values).values())
-
-
-def _removed_buckets(old: Cache, new: Cache) -> Iterator[Consequence]:
-    for bucket in old.buckets:
-        if new.bucket(bucket.name) is None:
-            yield _said("bucket_ends", bucket=bucket.name)
 
 
 def _connection_changes(old: Cache, new: Cache) -> Iterator[Consequence]:
@@ -66,32 +65,16 @@ def _connection_changes(old: Cache, new: Cache) -> Iterator[Consequence]:
             yield _said(name, was=was, now=now)
 
 
-def _smaller(old: Cache, new: Cache) -> Iterator[Consequence]:
+def _smaller(old: Cache, new: Cache, both: list[tuple[Bucket, Bucket]]) -> Iterator[Consequence]:
     """Space that shrinks."""
     if left := _remaining_share(old.capacity, new.capacity):
         kept = f"each server keeps at most {left} of what it could"
         sizes = f"{old.capacity} → {new.capacity}"
         yield Consequence(kept, f"{kept} (capacity {sizes}): {EVICTS}")
-    for was, bucket in _common_buckets(old, new):
+    for was, bucket in both:
         if left := _remaining_share(was.quota, bucket.quota):
             kept = f"bucket {bucket.name} keeps at most {left} of what it could"
             yield Consequence(kept, f"{kept} (quota {was.quota} → {bucket.quota}): {EVICTS}")
-
-
-def _access_changes(was: Bucket, bucket: Bucket) -> Iterator[Consequence]:
-    """The new readers and writers of a bucket, where they change."""
-    if found := access(was, bucket):
-        named = f"bucket {bucket.name}"
-        short = ", ".join(each.now for each in found if each.before)
-        full = "; ".join(each.full for each in found)
-        yield Consequence(f"{named}: {short}", f"{named}: {full}")
-
-
-def _common_buckets(old: Cache, new: Cache) -> Iterator[tuple[Bucket, Bucket]]:
-    for was in old.buckets:
-        bucket = new.bucket(was.name)
-        if bucket is not None:
-            yield was, bucket
 
 
 def _remaining_share(before: str, after: str) -> str:

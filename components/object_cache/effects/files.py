@@ -5,11 +5,12 @@ No change of a file restarts a pod by itself; where the pods' template says so t
 at their DaemonSet.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former
 from components.effects.configuration import CONFIG_MAP, REFRESHED, content
+from components.effects.rules import say_more
 from components.making.told import Told
 from components.object_cache.effects import listed
 from components.object_cache.effects.buckets import meaning as of_bucket
@@ -28,9 +29,8 @@ def data(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other content of a file; who reads it otherwise than the two programs is not known."""
     judge = _FILES.get(change.one.key[3])
     if field is None or judge is None or former(change).key != change.one.key:
-        yield from content(site, change, field)
-        return
-    yield from judge(site, change, field)
+        return content(site, change, field)
+    return judge(site, change, field)
 
 
 def _read_at_start(site: SiteChange, change: ObjectChange, field: FieldChange) -> list[Effect]:
@@ -40,22 +40,17 @@ def _read_at_start(site: SiteChange, change: ObjectChange, field: FieldChange) -
     return [] if any(each.source == REFRESHED for each in found) else found
 
 
-def _with(found: Iterable[Effect], words: str, source: str) -> Effects:
-    for each in found:
-        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
-
-
 def buckets(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """The servers' buckets: what is lost is copies, which is a cache's to lose."""
     means = of_bucket(site, field)
     cache = cache_of(site.side)
     if restarted := _read_at_start(site, change, field):
-        yield from _with(restarted, means, BUCKET_FILE)
+        yield from say_more(restarted, means, BUCKET_FILE)
     elif cache and cache.server.reloads_config:
         why = f"each server reads it again (server.reloads_config), {_SOON}; {means}"
         yield effect(change, field, Impact.NONE, why, f"{REFRESHED}; {BUCKET_FILE}")
     else:
-        yield from _with(content(site, change, field), means, BUCKET_FILE)
+        yield from say_more(content(site, change, field), means, BUCKET_FILE)
 
 
 def endpoints(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
@@ -93,10 +88,10 @@ def bootstrap(site: SiteChange, change: ObjectChange, field: FieldChange) -> Eff
         means = TOLD.say("routing", routes=_routes(site))
     else:
         means = TOLD.say("limited" if FILTER in steps else "no_key")
-    yield from _with(content(site, change, field), means, listed.MAGLEV)
+    yield from say_more(content(site, change, field), means, listed.MAGLEV)
 
 
-_FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Iterable[Effect]]] = {
+_FILES: dict[str, Callable[[SiteChange, ObjectChange, FieldChange], Effects]] = {
     BUCKETS: buckets,
     ENDPOINTS: endpoints,
     BOOTSTRAP: bootstrap,

@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from components.effects import FieldChange, Side, SiteChange
-from components.effects.fleet import Host
 from components.making.told import Told
 from components.object_cache.effects.routing import addresses
 from components.object_cache.effects.section import hosts_of, pools_of
@@ -41,7 +40,10 @@ def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[st
     """What a host's addition or removal does, and its source; None where the keys say it all."""
     if site.before is None or site.after is None:
         return None
-    old, new = (_host(each, name) for each in (site.before, site.after))
+    old, new = (
+        next((host for host in side.fleet.hosts if host.name == name), None)
+        for side in (site.before, site.after)
+    )
     if not come:
         serves = old and new and old.pool != new.pool and old.pool in pools_of(site.after)
         return (_SAID["unasked"], POOLS) if serves else None
@@ -56,10 +58,9 @@ def unserved(before: Side, after: Side) -> tuple[frozenset[str], frozenset[str]]
     """Lines that go from the list of a side, or come to it, and that no machine is less or more
     for: they are spares, without a server. Which they are is up to Cluster API; another choice
     moves about as many keys."""
-    former = {group.owner: group for group in before.fleet.groups}
     found: tuple[set[str], set[str]] = (set(), set())
     for group in after.fleet.groups:
-        old = former.get(group.owner)
+        old = before.fleet.group_of_owner.get(group.owner)
         if old is None:
             continue
         more = group.replicas - old.replicas
@@ -79,10 +80,6 @@ def joining(before: Side, after: Side) -> int:
     return sum(
         pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
     )
-
-
-def _host(side: Side, name: str) -> Host | None:
-    return next((host for host in side.fleet.hosts if host.name == name), None)
 
 
 def _keys(part: Any) -> Iterator[str]:

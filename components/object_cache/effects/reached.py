@@ -1,17 +1,8 @@
 """Effects on how the cache is reached, and on the rights of its servers."""
 
-from components.effects import (
-    Action,
-    Effects,
-    Field,
-    Impact,
-    ObjectChange,
-    Side,
-    SiteChange,
-    resources,
-)
-from components.effects.applying import effect, former
-from components.effects.rules import Judge
+from components.effects import Action, Effects, Field, ObjectChange, Side, SiteChange, resources
+from components.effects.applying import former
+from components.effects.rules import Judge, make_known
 from components.effects.table import read_table
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
@@ -21,52 +12,44 @@ from schemas.kubernetes.bodies import mapping
 TOLD = Told(__file__)
 BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
-TABLE = read_table(vars(resources) | globals())
 
 
-def distribution(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """The Envoys that a pod's connections go to; two names mean one thing."""
-    same = field is not None and {field.before, field.after} == _SAME_ZONE
-    judge = TABLE.judges["same_zone"] if same else resources.TABLE.judges["traffic"]
-    yield from judge(site, change, field)
+def same_zone(_site: SiteChange, _change: ObjectChange, field: Field) -> bool:
+    """True if both names mean one thing: the Envoys that a pod's connections go to."""
+    return field is not None and {field.before, field.after} == _SAME_ZONE
 
 
-def ports(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A port by its name is each pod's own; one by its number is asked at once, and each pod
-    listens there after its restart. Of a name in DNS nobody asks for a port."""
-    if _in_dns(change):
-        yield from TABLE.judges["port_in_dns"](site, change, field)
-    elif field and field.path[-1] == "targetPort" and isinstance(field.after, str):
-        why = TOLD.say("by_name", port=field.after)
-        yield effect(change, field, Impact.NONE, why, f"{resources.PROXY}; {BY_NAME}")
-    else:
-        yield from TABLE.judges["port_by_number"](site, change, field)
+def named_port(_site: SiteChange, _change: ObjectChange, field: Field) -> dict[str, str]:
+    """The name of a port: it is each pod's own; one by its number is asked at once, and each pod
+    listens there after its restart."""
+    named = field and field.path[-1] == "targetPort" and isinstance(field.after, str)
+    return {"port": field.after} if field and named else {}
 
 
-def _in_dns(change: ObjectChange) -> bool:
-    """True if it is the Service that only gives servers a name in DNS."""
+def in_dns(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True for the Service that only gives servers a name in DNS, where nobody asks for a port."""
     return mapping(change.one.body, "spec").get("clusterIP") == "None"
 
 
 def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced Service, under another name or with another address."""
     name = "renamed" if former(change).key != change.one.key else "replaced"
-    if _in_dns(change):
+    if in_dns(site, change, field):
         name = "renamed_in_dns"
     elif any((cache := cache_of(each)) and cache.image_layers for each in site.sides):
         name += "_with_layers"
     yield from TABLE.judges[name](site, change, field)
 
 
-def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A removed Service, and who still asks for it."""
-    yield from TABLE.judges["gone_in_dns" if _in_dns(change) else "gone"](site, change, field)
-
-
+TABLE = read_table(vars(resources) | globals())
 _SERVICE = resources.TABLE.kind("Service")
 SERVICES = _SERVICE._replace(
-    gone=removal,
-    fields=(*_SERVICE.fields, ("spec.ports", ports), ("spec.trafficDistribution", distribution)),
+    gone=TABLE.judges["removal"],
+    fields=(
+        *_SERVICE.fields,
+        ("spec.ports", TABLE.judges["ports"]),
+        ("spec.trafficDistribution", TABLE.judges["distribution"]),
+    ),
     replaced=replacement,
 )
 (BUDGETS,) = TABLE.kinds
@@ -94,18 +77,11 @@ def _fixed_address(change: ObjectChange) -> str:
 
 
 def of_servers(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """``judge`` for rights: nobody loses what only the servers had, where they go as well."""
-    leaves = _servers_leave(site)
-    for each in judge(site, change, field):
-        if leaves and each.impact is Impact.UNKNOWN:
-            each = each._replace(impact=Impact.NONE, why=TOLD.say("with_them"), hosts=())
-        yield each
-
-
-def _servers_leave(site: SiteChange) -> bool:
-    """True if every server goes, or is made anew in another namespace."""
+    """``judge`` for rights: nobody loses what only the servers had, where every one of them goes as
+    well, or is made anew in another namespace."""
     before, after = _servers(site.before), _servers(site.after)
-    return bool(before) and before.isdisjoint(after)
+    leave = bool(before) and before.isdisjoint(after)
+    return make_known(judge(site, change, field), TOLD.say("with_them") if leave else "")
 
 
 def _servers(side: Side | None) -> set[tuple[str, str, str, str]]:

@@ -4,15 +4,16 @@ Sources: node_repair/decide.py (``_held``, ``_waits``): who gets a turn;
 medik8s/node-healthcheck-operator dd444329, internal/controller/nodehealthcheck_controller.go.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from components.effects import Effect, Field, Impact, ObjectChange, SiteChange
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects.applying import effect
 from components.effects.fleet import NodeState
 from components.making.faults import CONDITIONS
 from components.remediation.effects.readings import Reading, reading
 from components.remediation.effects.thresholds import shift
-from components.remediation.names import settings_of
+from components.remediation.names import find_pool, settings_of
 from components.source import site_of
 from schemas.facts.site import Site
 from schemas.model.remediation import Remediator
@@ -82,7 +83,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     if site.after is None or removes_cluster(site):
         return []
     after, wanted, found = site_of(site.after), set(faults), []
-    one = next((each for each in after.file.pools if each.name == pool), None)
+    one = find_pool(after, pool)
     if one is None:
         return []
     for remediator in after.remediators_of(one):
@@ -101,31 +102,23 @@ def removes_cluster(site: SiteChange) -> bool:
 
 def fault_bound(site: Site, pool: Pool, remediator: Remediator) -> int:
     """How many hosts of a pool may be faulty before repairs stop there."""
-    return _tolerance(site, remediator, site.replicas(pool))
+    return tolerance(site, remediator, site.replicas(pool))
 
 
-def _tolerance(site: Site, remediator: Remediator, machines: int) -> int:
+def tolerance(site: Site, remediator: Remediator, machines: int) -> int:
+    """How many of so many nodes may be faulty before repairs stop."""
     found, kind = settings_of(site).may_be_faulty(remediator.kind, machines), remediator.kind
     return min(found, remediator.max_unavailable) if kind is RemediatorKind.MEDIK8S else found
 
 
-def effects(
-    change: ObjectChange, field: Field, case: Case, found: Iterable[Found]
-) -> Iterator[Effect]:
+def effects(change: ObjectChange, field: Field, case: Case, found: Iterable[Found]) -> Effects:
     """The found cases, as effects of changes to an object; new hosts have no fault yet."""
-    at = field.path if field else ()
+    pace = case.remediator.max_unavailable
     for each in found:
-        pace = case.remediator.max_unavailable if each.hosts else None
-        yield Effect(
-            each.impact if each.hosts else Impact.NONE,
-            change.name,
-            at,
-            each.why,
-            case.source,
-            each.hosts,
-            at_most=each.at_most if each.hosts else None,
-            at_once=pace,
-        )
+        told = effect(change, field, Impact.NONE, each.why, case.source)
+        if each.hosts:
+            told = told._replace(impact=each.impact, hosts=each.hosts, at_most=each.at_most)
+        yield told._replace(at_once=pace if each.hosts else None)
 
 
 # --- what was seen --------------------------------------------------------------------------------
@@ -185,11 +178,6 @@ def faulty(case: Case, node: NodeState) -> bool:
     ]
     faults = {fault for each in every for fault in case.site.repairs(case.pool, each)}
     return any(node.status(CONDITIONS[each]) == "True" for each in faults)
-
-
-def stops_repairs(case: Case, sick: int, nodes: int) -> bool:
-    """True if so many nodes are faulty that none is repaired."""
-    return sick > _tolerance(case.site, case.remediator, nodes)
 
 
 def hosts_of(site: SiteChange, pool: Pool) -> tuple[str, ...]:

@@ -2,11 +2,11 @@
 changed check finds may be repaired from then on.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 
-from components.effects import Effect, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects import Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
-from components.effects.rules import Judge
+from components.effects.rules import Judge, say_more
 from components.making.faults import CONDITIONS
 from components.making.told import Told
 from components.remediation import kernellog
@@ -14,7 +14,8 @@ from components.remediation.checks import checks, files_of, stem
 from components.remediation.detector import NAME
 from components.remediation.effects.cases import cases_of, effects
 from components.remediation.effects.repairs import ended_faults, longer_fault, stricter_check
-from components.remediation.effects.thresholds import Shift, shift
+from components.remediation.effects.thresholds import shift
+from components.remediation.names import find_pool
 from components.remediation.reset import NAME as RESET
 from components.source import site_of
 from schemas.model.site_file import Pool
@@ -28,18 +29,19 @@ def add_restart_notes(
     judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
     """``judge`` for the detector's DaemonSets, with what their restart or end does to repairs."""
-    goes = change.after is None
-    for each in judge(site, change, field):
-        if each.impact is not Impact.POD_RESTART or change.before is None:
-            yield each
-            continue
-        if change.one.name.startswith(f"DaemonSet/{RESET}/"):
-            yield each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
-            continue
-        words, source = (
-            (_SAID["left"], f"{EXPORTER}; {STATUS}") if goes else (_SAID["restarted"], MESSAGES)
+    found = judge(site, change, field)
+    if change.before is None:
+        return found
+    if change.one.name.startswith(f"DaemonSet/{RESET}/"):
+        return (
+            each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
+            if each.impact is Impact.POD_RESTART
+            else each
+            for each in found
         )
-        yield each._replace(why=f"{each.why}; {words}", source=f"{each.source}; {source}")
+    goes = change.after is None
+    source = f"{EXPORTER}; {STATUS}" if goes else MESSAGES
+    return say_more(found, _SAID["left" if goes else "restarted"], source, Impact.POD_RESTART)
 
 
 def add_check_effects(
@@ -60,12 +62,12 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
     program, _, pool = name.partition("/")
     if (kind, program) != ("ConfigMap", NAME) or site.before is None or site.after is None:
         return None
-    return next((each for each in site_of(site.after).file.pools if each.name == pool), None)
+    return find_pool(site_of(site.after), pool)
 
 
 def _check_effects(
     site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool
-) -> Iterator[Effect]:
+) -> Effects:
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
     if kernellog.FILE in files:
         yield effect(change, field, Impact.NONE, _SAID["events"], MESSAGES)
@@ -73,7 +75,8 @@ def _check_effects(
     others: dict[str, list[str]] = {}
     for fault in _faults(site, pool, files - {kernellog.FILE}):
         words, kind = _check_shift(site, pool, fault)
-        longer = _longer(site, pool, fault)
+        found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
+        longer = found.longer if found else ()
         if longer:
             mending.setdefault(("longer", longer), []).append(fault)
         if kind == "more":
@@ -110,26 +113,15 @@ def _check_shift(site: SiteChange, pool: Pool, fault: str) -> tuple[tuple[str, .
     if found is None:
         if fault in after.faults(pool):
             return ("it is checked from now on",), "new"
-        old = next((each for each in before.file.pools if each.name == pool.name), None)
+        old = find_pool(before, pool.name)
         was = old is not None and fault in before.faults(old)
         return (f"it is not checked any more; {_SAID['left']}",) if was else (), "gone"
     if found.fewer and not found.more and not found.other:
         return (", ".join(found.fewer),), "fewer"
     if not any(found):
         return (f"the check of {fault} is another",), "more"
-    words = _all(found)
+    words = (*found.more, *(f"another {each}" for each in found.other), *found.fewer)
     return (words, "more") if words else (found.told, "same")
-
-
-def _longer(site: SiteChange, pool: Pool, fault: str) -> tuple[str, ...]:
-    """The settings that let a fault count for longer than before."""
-    found = shift(site_of(site.sides[0]), site_of(site.side), pool.name, fault)
-    return found.longer if found else ()
-
-
-def _all(found: Shift) -> tuple[str, ...]:
-    other = tuple(f"another {each}" for each in found.other)
-    return (*found.more, *other, *found.fewer)
 
 
 def _stricter(
@@ -137,11 +129,14 @@ def _stricter(
     change: ObjectChange,
     field: FieldChange,
     what: tuple[Pool, list[str], tuple[str, ...], str],
-) -> Iterator[Effect]:
+) -> Effects:
     pool, faults, words, kind = what
     cases = cases_of(site, pool.name, faults)
     for case in cases:
-        own = _field_of(change, case.faults) or field
+        # The first field of a file that is named after one of the faults.
+        names = tuple(f"{stem(each)}." for each in case.faults)
+        data = (each for each in change.fields if len(each.path) > 1)
+        own = next((each for each in data if str(each.path[1]).startswith(names)), field)
         found = (longer_fault if kind == "longer" else stricter_check)(site, case, words)
         yield from effects(change, own, case, found)
     mended = {fault for case in cases for fault in case.faults}
@@ -156,13 +151,6 @@ def _stricter(
         ]
         why = "; ".join(dict.fromkeys((why, *filter(None, said))))
         yield effect(change, field, Impact.NONE, why, MESSAGES)
-
-
-def _field_of(change: ObjectChange, faults: Sequence[str]) -> FieldChange | None:
-    """The first field of a file that is named after one of the faults."""
-    names = tuple(f"{stem(each)}." for each in faults)
-    data = (each for each in change.fields if len(each.path) > 1)
-    return next((each for each in data if str(each.path[1]).startswith(names)), None)
 
 
 def _ends(site: SiteChange, pool: Pool, fault: str) -> str:

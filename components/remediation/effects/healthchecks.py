@@ -1,10 +1,10 @@
 """Effects of changes to medik8s' objects on machines."""
 
 import re
-from collections.abc import Iterator
 
-from components.effects import Effect, Effects, Field, ObjectChange, SiteChange
+from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import former, not_known, rules
+from components.effects.rules import say_more
 from components.effects.table import read_table
 from components.making.manifest import Manifest
 from components.making.told import Told
@@ -73,16 +73,13 @@ def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
     )
     if isinstance(old, int) and isinstance(new, int) and new <= old:
-        yield from TABLE.judges["lower_limit"](site, change, field)
-        return
-    yield from _more(
-        site, change, field, "it repairs while more nodes are unhealthy than before", True
-    )
+        return TABLE.judges["lower_limit"](site, change, field)
+    return _more(site, change, field, "it repairs while more nodes are unhealthy than before", True)
 
 
 def _more(
     site: SiteChange, change: ObjectChange, field: Field, because: str, bounded: bool = False
-) -> Iterator[Effect]:
+) -> Effects:
     """``bounded``: that so many are unhealthy at once is what changes."""
     cases = _cases(site, change.one)
     if not cases:
@@ -99,15 +96,13 @@ def pause(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         _seconds(mapping(each.body, "spec").get(key)) for each in (former(change), change.one)
     )
     if new >= old:
-        yield from TABLE.judges["longer_pause"](site, change, field)
-        return
-    yield from _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")
+        return TABLE.judges["longer_pause"](site, change, field)
+    return _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")
 
 
 def selector_change(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Other nodes; refused while one is remediated."""
-    for each in starts(site, change, field):
-        yield each._replace(why=f"{each.why}; {REFUSED}", source=f"{each.source}; {WEBHOOK}")
+    return say_more(starts(site, change, field), REFUSED, WEBHOOK)
 
 
 TABLE = read_table(globals())

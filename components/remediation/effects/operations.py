@@ -1,8 +1,6 @@
 """Effects of changes to Node Operation Controller's objects on machines."""
 
-from collections.abc import Iterator
-
-from components.effects import Effect, Effects, Field, Impact, Name, ObjectChange, SiteChange
+from components.effects import Effects, Field, Impact, Name, ObjectChange, SiteChange
 from components.effects.applying import effect, former, not_known, rules
 from components.effects.fleet import NodeState
 from components.effects.table import read_table
@@ -146,10 +144,9 @@ def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         mapping(each.body, "spec").get("maxUnavailable") for each in (former(change), change.one)
     )
     if isinstance(old, int) and isinstance(new, int) and new <= old:
-        yield from TABLE.judges["lower_limit"](site, change, field)
-        return
+        return TABLE.judges["lower_limit"](site, change, field)
     more = new - old if isinstance(old, int) and isinstance(new, int) else None
-    yield from _budget_release(site, change, field, more)
+    return _budget_release(site, change, field, more)
 
 
 def budget_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -159,7 +156,7 @@ def budget_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effe
 
 def _budget_release(
     site: SiteChange, change: ObjectChange, field: Field, more: int | None
-) -> Iterator[Effect]:
+) -> Effects:
     cases = _cases(site, change.one)
     for case in cases:
         number = case.remediator.max_unavailable if more is None else more

@@ -7,9 +7,8 @@ pfnet-research/node-operation-controller 0ac94deb (its state is in its objects a
 from collections.abc import Iterator
 
 from components.effects import Effects, Field, Impact, Name, ObjectChange, Side, SiteChange, kinds
-from components.effects.rules import Judge
+from components.effects.rules import Judge, make_known, say_more
 from components.making.faults import FAULTY_TAINT
-from components.making.manifest import Manifest
 from components.making.told import Told
 from components.remediation.names import NAME_LABEL, REBOOTS
 from schemas.kubernetes.bodies import mapping
@@ -23,11 +22,8 @@ def add_restart_notes(
     judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
     """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
-    words = _words(change)
-    for each in judge(site, change, field):
-        stops = each.impact is Impact.POD_RESTART and change.before is not None
-        source = f"{each.source}; {_SOURCE}"
-        yield each._replace(why=f"{each.why}; {words}", source=source) if stops else each
+    words = _words(change) if change.before is not None else ""
+    return say_more(judge(site, change, field), words, _SOURCE, Impact.POD_RESTART)
 
 
 def _words(change: ObjectChange) -> str:
@@ -39,17 +35,11 @@ def _words(change: ObjectChange) -> str:
 
 def of_a_program(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for rights: nobody loses what only a program had that goes, or is created again."""
-    gone = _all_go(site, change.one)
-    for each in judge(site, change, field):
-        known = each.impact is Impact.UNKNOWN and gone
-        yield each._replace(impact=Impact.NONE, why=_SAID["with_it"], hosts=()) if known else each
-
-
-def _all_go(site: SiteChange, manifest: Manifest) -> bool:
-    """True if all users of an object's rights go, or are made anew elsewhere."""
-    program = mapping(manifest.body, "metadata", "labels").get(NAME_LABEL)
+    program = mapping(change.one.body, "metadata", "labels").get(NAME_LABEL)
     users = list(_users(site.before, str(program))) if program else []
-    return bool(users) and all(_goes(site, name) for name in users)
+    # All users of the object's rights go, or are made anew elsewhere.
+    goes = bool(users) and all(_goes(site, name) for name in users)
+    return make_known(judge(site, change, field), _SAID["with_it"] if goes else "")
 
 
 def _users(side: Side | None, program: str) -> Iterator[Name]:

@@ -24,7 +24,7 @@ from components.remediation.effects.cases import (
     list_names,
     look,
     reading_of,
-    stops_repairs,
+    tolerance,
 )
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
@@ -69,29 +69,29 @@ def first_repairs(site: SiteChange, case: Case) -> Iterator[Found]:
 
 
 def _reboots(case: Case, nodes: Mapping[str, NodeState], seen: Seen) -> Iterator[Found]:
-    sick = [name for name in seen.machines if _counts(case, nodes[name])]
-    if stops_repairs(case, len(sick), len(seen.machines)):
+    medik8s = case.remediator.kind is RemediatorKind.MEDIK8S
+    # Too many of these stop all repairs (decide.py, ``_held``).
+    sick = [
+        name
+        for name in seen.machines
+        if faulty(case, nodes[name]) or (not medik8s and QUARANTINED_TAINT in nodes[name].taints)
+    ]
+    if len(sick) > tolerance(case.site, case.remediator, len(seen.machines)):
         counts = {"sick": len(sick), "nodes": len(seen.machines), "names": list_names(seen.bad)}
         yield Found(Impact.UNKNOWN, seen.bad, _say("too_many", case, **counts))
         return
     out = {name: word for name in seen.bad if (word := _waits(case, nodes[name]))}
     ready = tuple(name for name in seen.bad if name not in out)
     if ready:
-        order = f"; {_order(case)}" if len(ready) > case.remediator.max_unavailable else ""
+        by_priority = "idle ones first, then those whose pods have the lowest priority"
+        order = "; in no order" if medik8s else f"; {by_priority}"
+        order = order if len(ready) > case.remediator.max_unavailable else ""
         why = f"{describe_nodes(case, nodes, ready)}: {case.how}{order}"
         yield Found(Impact.REBOOT, ready, f"faulty in the given state: {why}")
     for word in dict.fromkeys(out.values()):
         names = tuple(name for name in out if out[name] == word)
         why = f"{describe_nodes(case, nodes, names)}: {word}; {case.how} when that is over"
         yield Found(Impact.UNKNOWN, names, f"faulty in the given state: {why}")
-
-
-def _counts(case: Case, node: NodeState) -> bool:
-    """True if a node is one of those of which too many stop all repairs (decide.py, ``_held``)."""
-    quarantined = QUARANTINED_TAINT in node.taints
-    return faulty(case, node) or (
-        quarantined and case.remediator.kind is not RemediatorKind.MEDIK8S
-    )
 
 
 def _waits(case: Case, node: NodeState) -> str:
@@ -104,12 +104,6 @@ def _waits(case: Case, node: NodeState) -> str:
         return "cordoned"
     unready = node.status("Ready") in ("False", "Unknown")
     return "not ready, and left to Cluster API's health check" if unready else ""
-
-
-def _order(case: Case) -> str:
-    if case.remediator.kind is RemediatorKind.MEDIK8S:
-        return "in no order"
-    return "idle ones first, then those whose pods have the lowest priority"
 
 
 # --- a check that finds more ----------------------------------------------------------------------

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from components.remediation.checks import Check, checks
+from components.remediation.names import find_pool
 from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import AcceleratorModel
@@ -33,13 +34,8 @@ Words = Iterator[tuple[str, str]]
 """Words on settings, each with the field of a Shift that it belongs to."""
 
 
-class _Number(NamedTuple):
-    """A setting that is a number, and whether a higher one finds more."""
-
-    value: int
-    higher_finds_more: bool = False
-
-
+_HIGHER = ("good_after", "accelerators of the hardware profile", "gbps of ", "link_width")
+"""Numbers (or the beginnings of their names) of which a higher one finds more; of others fewer."""
 _DAMPING = ("good_after", "interval_seconds")
 """Settings that, when higher, need more time of good readings until a fault is gone
 (components/remediation/checks/settled.sh)."""
@@ -52,8 +48,8 @@ class _Looked(NamedTuple):
     Of ``sets`` a larger one finds more; of ``plain`` ones any other value is another check, and one
     that comes finds more."""
 
-    damping: Mapping[str, _Number]
-    numbers: Mapping[str, _Number]
+    damping: Mapping[str, int]
+    numbers: Mapping[str, int]
     sets: Mapping[str, frozenset[str]]
     plain: Mapping[str, Any]
 
@@ -76,13 +72,13 @@ def shift(before: Site, after: Site, pool: str, fault: str) -> Shift | None:
 
 
 def _longer(old: _Looked, new: _Looked) -> tuple[str, ...]:
-    pairs = ((name, old.damping[name].value, new.damping[name].value) for name in _DAMPING)
+    pairs = ((name, old.damping[name], new.damping[name]) for name in _DAMPING)
     return tuple(f"{name} {was} → {now}" for name, was, now in pairs if now > was)
 
 
 def _message_changes(before: Site, after: Site, name: str, fault: str) -> tuple[str, ...]:
     """Device taints and resets read from the message what to do, so it is renewed."""
-    pools = [(site, _pool(site, name)) for site in (before, after)]
+    pools = [(site, find_pool(site, name)) for site in (before, after)]
     if fault == Fault.ACCELERATOR_ERROR:
         was, now = (bool(pool and reset_first(site, pool)) for site, pool in pools)
     elif fault == Fault.PCIE_LINK_DEGRADED:
@@ -93,11 +89,14 @@ def _message_changes(before: Site, after: Site, name: str, fault: str) -> tuple[
     return (changed,) if was != now else ()
 
 
-def _numbers(old: Mapping[str, _Number], new: Mapping[str, _Number]) -> Words:
-    for name, (now, higher) in new.items():
-        was = old[name].value if name in old else now
+def _numbers(old: Mapping[str, int], new: Mapping[str, int]) -> Words:
+    for name, now in new.items():
+        was = old.get(name, now)
         if was != now and not (name == "good_after" and now > was):  # that is ``longer``
-            yield "more" if (now > was) is higher else "fewer", f"{name} {was} → {now}"
+            yield (
+                "more" if (now > was) is name.startswith(_HIGHER) else "fewer",
+                f"{name} {was} → {now}",
+            )
 
 
 def _sets(old: _Looked, new: _Looked) -> Words:
@@ -117,12 +116,8 @@ def _plain(old: _Looked, new: _Looked) -> Words:
             yield "more" if was is None else "fewer" if now is None else "other", name
 
 
-def _pool(site: Site, name: str) -> Pool | None:
-    return next((each for each in site.file.pools if each.name == name), None)
-
-
 def _check(site: Site, name: str, fault: str) -> Check | None:
-    pool = _pool(site, name)
+    pool = find_pool(site, name)
     found = checks(site, pool) if pool else ()
     check = next((each for each in found if each.fault == fault), None)
     if check and fault == Fault.ACCELERATOR_ERROR:
@@ -132,19 +127,15 @@ def _check(site: Site, name: str, fault: str) -> Check | None:
 
 
 def _look(site: Site, name: str, fault: str) -> _Looked | None:
-    pool, settings = _pool(site, name), site.file.remediation
+    pool, settings = find_pool(site, name), site.file.remediation
     if pool is None or settings is None or fault not in site.faults(pool):
         return None
     detector = settings.detector
-    damping = {
-        "bad_after": _Number(detector.bad_after),
-        "good_after": _Number(detector.good_after, higher_finds_more=True),
-        "interval_seconds": _Number(detector.interval_seconds),
-    }
+    damping = {name: getattr(detector, name) for name in ("bad_after", *_DAMPING)}
     record = site.accelerators.get(site.model(pool) or "")
     own = next((each for each in detector.checks if each.name == fault), None)
     if own:
-        numbers = {} if own.threshold is None else {"threshold": _Number(own.threshold)}
+        numbers = {} if own.threshold is None else {"threshold": own.threshold}
         plain = own.model_dump(include={"command", "root", "timeout_seconds"})
         return _Looked(damping, numbers, {}, {**plain, "kind of answer": own.threshold is None})
     plain = _device_settings(record, fault) if record else {}
@@ -154,23 +145,23 @@ def _look(site: Site, name: str, fault: str) -> _Looked | None:
 
 def _own_numbers(
     site: Site, pool: Pool, detector: Detector, record: AcceleratorModel | None
-) -> dict[str, dict[str, _Number]]:
+) -> dict[str, dict[str, int]]:
     accelerators = site.profile(pool).accelerators
     count = accelerators.count if accelerators else 0
     width = (record.pci.link_width if record else None) or 0
-    missing = {"accelerators of the hardware profile": _Number(count, higher_finds_more=True)}
+    missing = {"accelerators of the hardware profile": count}
     if record and record.health:
-        missing["health.timeout_seconds"] = _Number(record.health.timeout_seconds)
+        missing["health.timeout_seconds"] = record.health.timeout_seconds
     rates = {name: rate for name, (_, rate) in pool.network_devices.links().items()}
     rises = detector.link_errors
     return {
         Fault.FABRIC_DOWN: {name: each for name, each in missing.items() if "health" not in name},
-        Fault.NETWORK_LINK_DOWN: {f"gbps of {name}": _Number(n, True) for name, n in rates.items()},
-        Fault.NETWORK_LINK_ERRORS: {f"link_errors.{n}": _Number(m) for n, m in rises.items()},
+        Fault.NETWORK_LINK_DOWN: {f"gbps of {name}": n for name, n in rates.items()},
+        Fault.NETWORK_LINK_ERRORS: {f"link_errors.{n}": m for n, m in rises.items()},
         Fault.ACCELERATOR_MISSING: missing,
-        Fault.PCIE_LINK_DEGRADED: {"link_width": _Number(width, higher_finds_more=True)},
-        Fault.DISK_FULL: {"disk_full_percent": _Number(detector.disk_full_percent)},
-        Fault.KERNEL_DEADLOCK: {"blocked_seconds": _Number(detector.blocked_seconds)},
+        Fault.PCIE_LINK_DEGRADED: {"link_width": width},
+        Fault.DISK_FULL: {"disk_full_percent": detector.disk_full_percent},
+        Fault.KERNEL_DEADLOCK: {"blocked_seconds": detector.blocked_seconds},
     }
 
 
