@@ -264,6 +264,34 @@ def test_what_leaves_the_file_rolls_its_pool_and_no_other(
     assert found.deletions == ()
 
 
+@pytest.mark.parametrize("others", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "hosts"),
+    [
+        ("MachineDeployment", "node-3 node-4 node-5"),
+        ("KubeadmControlPlane", "node-0 node-1 node-2"),
+    ],
+)
+def test_a_rollout_that_is_asked_for_rolls_and_one_that_is_not_does_not(
+    adopted: Path, kind: str, hosts: str, others: bool
+) -> None:
+    """Beside other settings of rollouts, and where there are none."""
+    sides, file = [], adopted / WRITTEN[2]
+    kept = list(yaml.safe_load_all(file.read_text()))
+    spec = next(each["spec"] for each in kept if each["kind"] == kind)
+    base = spec.pop("rollout")
+    base = base if others else {}
+    for more in ({}, {"after": "2026-01-01T00:00:00Z"}):
+        if base or more:
+            spec["rollout"] = {**base, **more}
+        file.write_text(yaml.safe_dump_all(kept))
+        site = known(adopted)
+        sides.append(side_of(site, objects_by_name(site)))
+    for pair, rolled in ((sides, set(hosts.split())), (sides[::-1], set())):
+        found = judge(compare("prod", *pair), {}, {})
+        assert {each.host for each in found.hosts if each.impact is Impact.REIMAGE} == rolled
+
+
 def listed(*objects: Json) -> str:
     return json.dumps({"items": [{"apiVersion": "v1", **each} for each in objects]})
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Callable, Iterable, Iterator
 
-from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects import kinds as kubernetes
 from components.effects.rules import Judge, Rule, harmless, path
 from components.machines.effects import kinds
-from components.machines.effects.concerned import either, format_path
+from components.machines.effects.concerned import either, format_path, value
 from components.making.manifest import GroupKind, Json
 from components.making.told import Told
 
@@ -18,6 +18,17 @@ PROTECTED = (
     "the object is protected: Pulumi refuses this already in the preview of `pulumi up`, and Argo "
     "CD and Flux leave it there"
 )
+ASKED = path("spec.rollout.after")
+
+
+def asked(change: ObjectChange, field: FieldChange) -> str:
+    """The words for a rollout that a field asks for from a time on; empty where it asks for none.
+    Git has no clock: a time that has passed counts like one to come."""
+    time = value(change.after, *ASKED)
+    new = field.path == ASKED[: len(field.path)] and time != value(change.before, *ASKED)
+    if time is ABSENT or not new:
+        return ""
+    return f"spec.rollout.after: from {time} on no machine counts that was made before"
 
 
 def of_field(judge: FieldJudge) -> Judge:

@@ -10,6 +10,8 @@ from components.effects import ABSENT, Action, Effect, FieldChange, Impact, Obje
 from components.effects.rules import Rule, path
 from components.machines.effects import encryption, kinds
 from components.machines.effects.anykind import (
+    ASKED,
+    asked,
     metadata_rules,
     of_field,
     removal,
@@ -41,6 +43,7 @@ _FIRST_ONLY = "nodeRegistration patches skipPhases timeouts bootstrapTokens loca
 compared by them."""
 _STATED = stated(__file__, webhook=_WEBHOOK, compared=COMPARED, scale=_SCALE)
 (_REFUSED,) = (rule.judge for rule in _STATED if rule.path == _CONFIG)
+(_IN_PLACE,) = (rule.judge for rule in _STATED if rule.path == ASKED[:2])
 _BEFORE = path("spec.rollout.before")
 _CERTIFICATE_DAYS = 365
 """Validity of kubeadm's certificates (kubeadm 1.34, constants.go, CertificateValidityPeriod)."""
@@ -88,6 +91,16 @@ def _before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     why = TOLD.say("certificates", days=_CERTIFICATE_DAYS - now)
     most = len(effect.hosts) if effect.at_most is None else effect.at_most
     yield effect._replace(why=why, source=_EXPIRY, at_most=most)
+
+
+@of_field
+def _rollout(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
+    if what := asked(change, field):
+        yield _roll(site, change, field, what)
+    elif field.path == ASKED[:2] and value(change.after, *_BEFORE) is not ABSENT:
+        yield from _before(site, change, field)
+    else:
+        yield from _IN_PLACE(site, change, field)
 
 
 @of_field
@@ -191,6 +204,7 @@ RULES = [
     Rule(KIND, path("spec.machineTemplate.metadata.labels"), label_change),
     Rule(KIND, path("spec.machineTemplate.spec.taints"), taint_change),
     Rule(KIND, _BEFORE, _before),
+    Rule(KIND, ASKED[:2], _rollout),
     *_STATED,
     *(
         Rule(KIND, (*_CONFIG, *path(section), field), _config)

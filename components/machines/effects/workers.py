@@ -6,6 +6,8 @@ from components.effects import Action, Effect, FieldChange, Impact, ObjectChange
 from components.effects.rules import Rule, path
 from components.machines.effects import kinds, scale
 from components.machines.effects.anykind import (
+    ASKED,
+    asked,
     metadata_rules,
     of_field,
     removal,
@@ -43,12 +45,14 @@ ROLLING_FIELDS = tuple(
     path(f"spec.template.spec.{field}")
     for field in ("version", "failureDomain", "bootstrap", "infrastructureRef")
 )
+_STATED = stated(__file__, compared=COMPARED, rolling=_ROLLING, sets=_SETS, webhook=_WEBHOOK)
+(_IN_PLACE,) = (rule.judge for rule in _STATED if rule.path == ASKED[:2])
 
 
 @of_field
 def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterator[Effect]:
-    """A field of the template that Cluster API compares differs: its machines are replaced."""
-    what = _what(site, change, field)
+    """A field that Cluster API compares differs: the machines are replaced."""
+    what = asked(change, field) or _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
@@ -68,6 +72,11 @@ def _replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
         yield from _stuck(change, found, held)
     else:
         yield _refused(found._replace(way=_smaller_way(site, change)), held)
+
+
+@of_field
+def _rollout(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    return (_replacement if asked(change, field) else _IN_PLACE)(site, change, field)
 
 
 def _stuck(change: ObjectChange, found: Effect, held: Hold) -> Iterator[Effect]:
@@ -136,7 +145,8 @@ def rolls_out(change: ObjectChange | None) -> bool:
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
         return False
     paths = (field.path for field in change.fields)
-    return any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
+    rolls = any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
+    return rolls or any(asked(change, field) for field in change.fields)
 
 
 @of_field
@@ -224,8 +234,9 @@ RULES = [
     Rule(KIND, path("spec.template.spec.taints"), taint_change),
     Rule(KIND, path("spec.replicas"), _replicas),
     Rule(KIND, path("spec.rollout.strategy.type"), _strategy),
+    Rule(KIND, ASKED[:2], _rollout),
     Rule(KIND, path("spec.selector"), _selector),
-    *stated(__file__, compared=COMPARED, rolling=_ROLLING, sets=_SETS, webhook=_WEBHOOK),
+    *_STATED,
     Rule(KIND, (), _whole, whole=True),
 ]
 """The rules of worker pools."""
