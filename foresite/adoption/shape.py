@@ -5,14 +5,12 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from components.machines.names import CONTROL_PLANE_LABEL, DEPLOYMENT_LABEL
-from foresite.adoption.bundle import Bundle
+from foresite.adoption.bundle import Bundle, Key
 from schemas.facts.adopted import CONTROL_PLANE, DEPLOYMENT, HOST
 from schemas.kubernetes.bodies import Json, items, mapping
 from schemas.kubernetes.selectors import has_labels
 from schemas.model.hardware import BmcProtocol
 from schemas.reading.host_list import COLUMNS
-
-Key = tuple[str, str]
 
 
 class Shape(NamedTuple):

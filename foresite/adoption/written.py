@@ -22,6 +22,7 @@ from schemas.facts.adopted import KINDS
 from schemas.kubernetes.bodies import items, mapping, texts
 from schemas.model.hardware import RootDisk
 from schemas.reading.host_list import COLUMNS
+from schemas.reading.suggested_value import fits
 from schemas.reading.typed_document import TODO
 
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + 43 * "A"
@@ -49,12 +50,12 @@ def texts_of(
 ) -> dict[str, str]:
     """The files by path, with marks for what is not known, or with stand-ins."""
     pools = list(_pools(shape))
-    addresses = _addresses(bundle, shape)
+    addresses = addresses_of(bundle, shape)
     zones = _zones(bundle, addresses.values())
     rows = [*_rows(shape, pools, zones, addresses)]
     hosts = [host for pool in pools for host in pool.hosts]
     config = mapping(shape.control_plane, "spec", "kubeadmConfigSpec")
-    image = mapping(template_of(bundle, pools[0].owner), "image").get("url")
+    image = str(mapping(template_of(bundle, pools[0].owner), "image").get("url"))
     (found,) = filled(
         __file__,
         site=site,
@@ -67,7 +68,7 @@ def texts_of(
         name=shape.cluster["metadata"]["name"],
         control_plane=shape.control_plane["metadata"]["name"],
         bmc=_bmc(hosts),
-        images=str(image).rpartition("/")[0] if image else Unknown("of OS images", "http://a.lan"),
+        images=image.rpartition("/")[0] or Unknown("of OS images", "http://a.lan"),
         zones=[
             {"name": name, "network": str(network),
              "gateway": gateway or Unknown("default gateway", str(network[1]))}
@@ -107,7 +108,7 @@ def _pools(shape: Shape) -> Iterator[Pool]:
         yield Pool(name, owner, sorted([*held, *spares], key=key_of), len(spares))
 
 
-def _addresses(bundle: Bundle, shape: Shape) -> dict[str, str]:
+def addresses_of(bundle: Bundle, shape: Shape) -> dict[str, str]:
     """The IPv4 address of each host that runs a machine: of those that IPPools gave its machine the
     one that its node shows."""
     given: dict[object, list[str]] = {}
@@ -172,10 +173,12 @@ def _rows(
             cell = bmc.cell + (bmc.path if usual and bmc.path != usual.path else "") if bmc else ""
             labels = mapping(host, "metadata", "labels")
             rack = next((str(v) for k, v in labels.items() if k.rpartition("/")[2] == "rack"), "")
+            rack = rack if fits(rack, COLUMNS["rack"].pattern) else "unknown"
             vendor = mapping(host, "status", "hardware", "systemVendor")
-            serial = str(vendor.get("serialNumber") or f"unknown-{name}")
+            serial = str(vendor.get("serialNumber", ""))  # or what a board came with: Not Specified
+            serial = serial if fits(serial, COLUMNS["serial"].pattern) else f"unknown-{name}"
             mac = str(spec.get("bootMACAddress", "")).lower()
-            yield name, pool.name, zone, rack or "unknown", cell, mac, ip, serial
+            yield name, pool.name, zone, rack, cell, mac, ip, serial
 
 
 def _cluster(shape: Shape, config: Json) -> Json:
