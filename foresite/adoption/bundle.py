@@ -18,7 +18,7 @@ from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.manifests import MAX_DEPTH
 from schemas.kubernetes.masking import HIDDEN
 from schemas.kubernetes.secret_forms import WRITTEN_OUT
-from schemas.kubernetes.secret_scan import credential, is_secret
+from schemas.kubernetes.secret_scan import credential, is_secret, suspect
 from schemas.kubernetes.tables import read_table
 from schemas.reading.bounded import parse_json, read_regular
 from schemas.reading.paths import nodes
@@ -104,24 +104,26 @@ def _cleaned(body: Json) -> list[tuple[str, str, str]]:
     annotations = mapping(body, "metadata", "annotations")
     for each in _NOT_KEPT:
         annotations.pop(each, None)
-    found = []
-    for path, holder in nodes(body):
-        if len(path) > MAX_DEPTH:
-            raise UsageError(f"{title(body)} is nested deeper than {MAX_DEPTH} levels")
+    found, every = [], [*nodes(body)]
+    if max(len(path) for path, _ in every) > MAX_DEPTH:
+        raise UsageError(f"{title(body)} is nested deeper than {MAX_DEPTH} levels")
+    look = suspect(each for _, each in every if isinstance(each, str))
+    for path, holder in every:
         listed = enumerate(holder) if isinstance(holder, list) else ()
         for key, value in [*(holder.items() if isinstance(holder, dict) else listed)]:
-            if isinstance(value, str) and (what := _secret(holder, key, value)):
+            if isinstance(value, str) and (what := _secret(holder, key, value, look=look)):
                 found.append((format_path((*path, key)), what, value))
                 holder[key] = f"{_MARK}{what}"
     return found
 
 
-def _secret(holder: Any, key: Any, value: str) -> str:
-    """What kind of secret a value is; empty where it is none."""
+def _secret(holder: Any, key: Any, value: str, *, look: bool) -> str:
+    """What kind of secret a value is; empty where it is none. ``look`` at what the value says."""
+    if value.startswith(_MARK):
+        return value.removeprefix(_MARK)
     name = holder.get("name") if key == "value" else key
     named = isinstance(name, str) and is_secret(name, value)
-    known = value.removeprefix(_MARK) if value.startswith(_MARK) else credential(value)
-    return known or WRITTEN_OUT * named
+    return (credential(value) if look else "") or WRITTEN_OUT * named
 
 
 def parse(path: Path) -> Bundle:

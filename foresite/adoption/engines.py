@@ -4,6 +4,7 @@ What cannot be asked is unknown, and unknown is no yes: a person says that such 
 """
 
 import contextlib
+import functools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
@@ -12,7 +13,6 @@ from urllib.parse import quote
 from components.making.manifest import FIELD_MANAGER, Json
 from components.making.told import Told
 from foresite.adoption.bundle import title
-from foresite.adoption.kept import engine_of, engines, owners
 from foresite.adoption.refusals import told
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.bodies import identity, items, mapping
@@ -33,6 +33,25 @@ class Engine(NamedTuple):
     managers: tuple[str, ...]
     stop: str
     open: tuple[str, ...] = ()
+
+
+def owners(body: Json) -> list[Json]:
+    """The entries of managedFields that are about the object itself, not its status."""
+    found = items(mapping(body, "metadata"), "managedFields")
+    return [each for each in found if not each.get("subresource")]
+
+
+@functools.cache
+def engines() -> list[Json]:
+    """The rows of those who write objects on behalf of persons, and how each is stopped."""
+    return TOLD.rows("engines")
+
+
+def engine_of(manager: str) -> Json | None:
+    """The row of an engine that writes for persons; None for controllers and Foresite."""
+    if manager == FIELD_MANAGER:
+        return None
+    return next((row for row in engines() if re.fullmatch(row["manager"], manager)), None)
 
 
 def engines_of(server: ApiServer, live: Iterable[Json], stopped: Collection[str]) -> list[Engine]:

@@ -16,9 +16,9 @@ from foresite.adoption.bundle import Bundle, parse, read, title
 from foresite.adoption.engines import engines_of
 from foresite.adoption.refusals import refusals
 from foresite.adoption.server import Cluster, conflicts, hand_over
-from foresite.adoption.shape import shape_of
+from foresite.adoption.shape import addresses_of, shape_of
 from foresite.adoption.verdict import Judged, judge_adoption
-from foresite.adoption.written import addresses_of, texts_of
+from foresite.adoption.written import texts_of
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import all_problems, show_problems
 from foresite.commands.new import demand_new, write_all
