@@ -85,11 +85,7 @@ def texts_of(
         control_plane=shape.control_plane["metadata"]["name"],
         bmc=_bmc(hosts),
         images=image.rpartition("/")[0] or Unknown("of OS images", "http://a.lan"),
-        zones=[
-            {"name": name, "network": str(network),
-             "gateway": gateway or Unknown("default gateway", str(network[1]))}
-            for name, network, gateway in zones
-        ],
+        zones=[*map(_zone, zones)],
         boot=_first_boot(bundle, config, str(zones[0][1][1])),
         hardware={f"of-{each.name}": _hardware(each) for each in pools},
         pools=[_pool(shape, each) for each in pools],
@@ -178,6 +174,12 @@ def _bmc(hosts: list[Json]) -> Json:
         network = network.supernet()
     names = {mapping(host, "spec", "bmc").get("credentialsName") for host in hosts}
     return prune({"network": str(network), "credentials": names.pop() if len(names) == 1 else None})
+
+
+def _zone(zone: Zone) -> Json:
+    name, network, gateway = zone
+    known = gateway or Unknown("default gateway", str(network[1]))
+    return {"name": name, "network": str(network), "gateway": known}
 
 
 def _first_boot(bundle: Bundle, config: Json, gateway: str) -> Json:
