@@ -212,7 +212,8 @@ class Play:
     def finish(self) -> Json:
         """The fields are handed over; another up changes nothing."""
         before, generations = self.here.machines(), self.generations()
-        self.expect("adopt", "finish", SITE, "--stopped", self.engine)
+        stopped = ("--stopped", self.engine, "--stopped", "unknown")  # who touched objects
+        self.expect("adopt", "finish", SITE, *stopped)
         live = self.here.client.items("cluster.x-k8s.io/v1beta2", "MachineDeployment", SITE)
         owners = {each["manager"] for one in live for each in one["metadata"]["managedFields"]}
         self.expect("up", SITE, "--trial", "--refresh")
