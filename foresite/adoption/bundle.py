@@ -6,13 +6,19 @@ The file is a List as kubectl writes it, with the fields' owners. Of Secrets it 
 import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from components.machines.effects.concerned import format_path
 from components.making.manifest import Json
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import ApiServer
-from schemas.kubernetes.bodies import items, mapping
+from schemas.facts.adopted import KINDS
+from schemas.kubernetes.bodies import mapping, nodes
+from schemas.kubernetes.manifests import MAX_DEPTH
+from schemas.kubernetes.masking import HIDDEN
+from schemas.kubernetes.secret_forms import WRITTEN_OUT
+from schemas.kubernetes.secret_scan import credential, is_secret, suspect
 from schemas.kubernetes.tables import read_table
 from schemas.reading.bounded import parse_json, read_regular
 
@@ -24,15 +30,21 @@ _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 CONTEXT, NAMESPACE = "foresite.dev/context", "foresite.dev/namespace"
 _NOT_KEPT = ("kubectl.kubernetes.io/last-applied-configuration",)
 """Annotations with copies of whole objects, in which a Secret's data may be."""
+_MARK = f"{HIDDEN}: "
+_WRITE = "write it by foresite adopt read, or by kubectl get -o json --show-managed-fields"
 TABLE = read_table(__file__)
+Key = tuple[str, str]
+"""The kind and name of an object."""
 
 
 class Bundle(NamedTuple):
-    """The objects of a namespace, by kind and name; ``context`` is where they were read."""
+    """The objects of a namespace, by kind and name; ``context`` is where they were read, and
+    ``secrets`` says what was a secret in those that would be kept."""
 
     context: str
     namespace: str
-    objects: Mapping[tuple[str, str], Json]
+    objects: Mapping[Key, Json]
+    secrets: list[str]
 
     def of(self, kind: str) -> list[Json]:
         """The objects of a kind, by name."""
@@ -77,42 +89,81 @@ def _objects(server: ApiServer, api: str, plural: str, namespace: str) -> Iterat
                 named = {"name": each["metadata"]["name"], "namespace": namespace}
                 yield {"apiVersion": api, "kind": "Secret", "metadata": named}
             else:
-                yield _stripped({"apiVersion": api, "kind": kind, **each})
+                body = {"apiVersion": api, "kind": kind, **each}
+                _cleaned(body)
+                yield body
         more = str(mapping(answer, "metadata").get("continue") or "")
         if not more:
             return
 
 
-def _stripped(body: Json) -> Json:
+def _cleaned(body: Json) -> list[tuple[str, str, str]]:
+    """Take copies of whole objects out of an object, and words in place of each secret: the path,
+    what it is, and the secret. Raises UsageError for an object that is too deep."""
     annotations = mapping(body, "metadata", "annotations")
-    kept = {key: each for key, each in annotations.items() if key not in _NOT_KEPT}
-    return {**body, "metadata": {**body["metadata"], "annotations": kept}}
+    for each in _NOT_KEPT:
+        annotations.pop(each, None)
+    found, every = [], [*nodes(body)]
+    if max(len(path) for path, _ in every) > MAX_DEPTH:
+        raise UsageError(f"{title(body)} is nested deeper than {MAX_DEPTH} levels")
+    look = suspect(each for _, each in every if isinstance(each, str))
+    for path, holder in every:
+        listed = enumerate(holder) if isinstance(holder, list) else ()
+        for key, value in [*(holder.items() if isinstance(holder, dict) else listed)]:
+            if isinstance(value, str) and (what := _secret(holder, key, value, look=look)):
+                found.append((format_path((*path, key)), what, value))
+                holder[key] = f"{_MARK}{what}"
+    return found
+
+
+def _secret(holder: Any, key: Any, value: str, *, look: bool) -> str:
+    """What kind of secret a value is; empty where it is none. ``look`` at what the value says."""
+    if value.startswith(_MARK):
+        return value.removeprefix(_MARK)
+    name = holder.get("name") if key == "value" else key
+    named = isinstance(name, str) and is_secret(name, value)
+    return (credential(value) if look else "") or WRITTEN_OUT * named
 
 
 def parse(path: Path) -> Bundle:
     """A bundle from its file. Raises UsageError for all that is none."""
+    data = read_regular(path, MOST_BYTES)
     try:
-        found = parse_json(read_regular(path, MOST_BYTES))
+        found = parse_json(data)
     except ValueError as error:
-        fix = "write it by foresite adopt read, or by kubectl get -o json --show-managed-fields"
-        raise UsageError(f"{path}: no JSON ({error}): {fix}") from None
-    listed = items(found, "items") if isinstance(found, dict) else []
-    if not listed:
-        raise UsageError(f"{path}: no List with objects: write it by foresite adopt read")
-    marks = mapping(found, "metadata", "annotations")
-    objects: dict[tuple[str, str], Json] = {}
-    for each in listed:
-        metadata = mapping(each, "metadata")
-        key = str(each.get("kind")), str(metadata.get("name"))
-        if each.get("kind") == "Secret" and len(each.keys() - {"apiVersion", "kind", "metadata"}):
-            raise UsageError(f"{path}: it holds the content of Secret {key[1]}: delete the file")
+        raise UsageError(f"{path}: no JSON ({error}): {_WRITE}") from None
+    listed = found.get("items") if isinstance(found, dict) else None
+    if not isinstance(listed, list) or not listed:
+        raise UsageError(f"{path}: no List with objects: {_WRITE}")
+    if len(listed) > MOST_OBJECTS:
+        raise UsageError(f"{path}: more than {MOST_OBJECTS} objects: too many")
+    objects, secrets = dict[Key, Json](), list[str]()
+    for number, each in enumerate(listed):
+        key = _identity(each, f"{path}: items[{number}]")
         if key in objects:
             raise UsageError(f"{path}: {' '.join(key)} is there twice: of one namespace alone")
-        objects[key] = _stripped({**each, "metadata": metadata})
-    spaces = {str(mapping(each, "metadata").get("namespace")) for each in listed}
+        for at, what, value in _cleaned(each):
+            line = data.count(b"\n", 0, max(0, data.find(json.dumps(value).encode()))) + 1
+            secrets += [f"{path}:{line}: {' '.join(key)} {at} holds {what}"] * (key[0] in KINDS)
+        objects[key] = each
+    spaces = sorted({str(mapping(each, "metadata").get("namespace")) for each in listed})
     if len(spaces) > 1:
-        raise UsageError(f"{path}: objects of namespaces {', '.join(sorted(spaces)[:5])}: read one")
-    return Bundle(str(marks.get(CONTEXT, "")), spaces.pop(), objects)
+        raise UsageError(f"{path}: objects of namespaces {', '.join(spaces[:5])}: read one")
+    marks = mapping(found, "metadata", "annotations")
+    return Bundle(str(marks.get(CONTEXT, "")), spaces[0], objects, secrets)
+
+
+def _identity(body: Any, where: str) -> Key:
+    """The kind and name of an item. Raises UsageError where it is no object of a namespace."""
+    body = body if isinstance(body, dict) else {}
+    metadata = mapping(body, "metadata")
+    api, *named = body.get("apiVersion"), body.get("kind"), metadata.get("name")
+    if not all(isinstance(each, str) for each in (api, *named, metadata.get("namespace"))):
+        wrong = "no object with apiVersion, kind, name and namespace (a List in a List is none)"
+        raise UsageError(f"{where} is {wrong}: {_WRITE}")
+    if named[0] == "Secret" and body.keys() - {"apiVersion", "kind", "metadata"}:
+        raise UsageError(f"{where} holds the content of Secret {named[1]}: delete the file")
+    return named[0], named[1]
 
 
 def title(body: Json) -> str:

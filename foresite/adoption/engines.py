@@ -3,14 +3,16 @@
 What cannot be asked is unknown, and unknown is no yes: a person says that such a one has stopped.
 """
 
+import contextlib
+import functools
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
+from urllib.parse import quote
 
 from components.making.manifest import FIELD_MANAGER, Json
 from components.making.told import Told
 from foresite.adoption.bundle import title
-from foresite.adoption.kept import engine_of, engines, owners
 from foresite.adoption.refusals import told
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.bodies import identity, items, mapping
@@ -20,6 +22,7 @@ _CONTROLLERS = re.compile(
     r"manager|clusterctl|(capi|capm3|cluster-api|baremetal|metal3|ip-address)[a-z0-9-]*"
 )
 """Cluster API, its providers and the Bare Metal Operator, by the names of their programs."""
+_SETS = "/apis/argoproj.io/v1alpha1/namespaces/{}/applicationsets"
 _NAMED = ("group", "kind", "namespace", "name")
 
 
@@ -30,6 +33,25 @@ class Engine(NamedTuple):
     managers: tuple[str, ...]
     stop: str
     open: tuple[str, ...] = ()
+
+
+def owners(body: Json) -> list[Json]:
+    """The entries of managedFields that are about the object itself, not its status."""
+    found = items(mapping(body, "metadata"), "managedFields")
+    return [each for each in found if not each.get("subresource")]
+
+
+@functools.cache
+def engines() -> list[Json]:
+    """The rows of those who write objects on behalf of persons, and how each is stopped."""
+    return TOLD.rows("engines")
+
+
+def engine_of(manager: str) -> Json | None:
+    """The row of an engine that writes for persons; None for controllers and Foresite."""
+    if manager == FIELD_MANAGER:
+        return None
+    return next((row for row in engines() if re.fullmatch(row["manager"], manager)), None)
 
 
 def engines_of(server: ApiServer, live: Iterable[Json], stopped: Collection[str]) -> list[Engine]:
@@ -67,8 +89,21 @@ def _asked(server: ApiServer, row: Json, bodies: list[Json], manager: str) -> li
         mine = [{"kind": kind, **e} for e in items(answer, "items") if _listed(e) & wanted]
         left = wanted.difference(*map(_listed, mine))
         if mine and not left:  # else another one applies the others, on another cluster, say
-            return [sentence for each in mine for sentence in told(each, TOLD)]
+            every = [*(above for each in mine for above in _makers(server, each)), *mine]
+            return list(dict.fromkeys(said for each in every for said in told(each, TOLD)))
     return [TOLD.say("unknown", why=why, manager=manager)]
+
+
+def _makers(server: ApiServer, engine: Json) -> Iterator[Json]:
+    """The ApplicationSets that make an Application, and put back what it lacks; one that may not be
+    read has no field that says it does not."""
+    space = mapping(engine, "metadata").get("namespace")
+    for each in items(mapping(engine, "metadata"), "ownerReferences"):
+        if each.get("kind") == "ApplicationSet":
+            found: Json | None = None
+            with contextlib.suppress(NoAnswerError, RefusedError):
+                found = server.get(f"{_SETS.format(space)}/{quote(str(each.get('name')))}")
+            yield {**(found or {"metadata": {"name": each.get("name")}}), "kind": each["kind"]}
 
 
 def _listed(engine: Json) -> set[tuple[str, ...]]:

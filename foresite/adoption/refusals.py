@@ -11,7 +11,7 @@ from typing import Any
 
 from components.making.told import Told
 from foresite.adoption.bundle import Bundle, title
-from foresite.adoption.shape import Shape, protocol, references_of, shape_of
+from foresite.adoption.shape import Shape, protocol, references_of, shape_of, template_of
 from schemas.facts.adopted import HOST, KINDS
 from schemas.kubernetes.bodies import Json, mapping
 from schemas.kubernetes.masking import mask
@@ -23,8 +23,9 @@ TOLD = Told(__file__)
 def refusals(bundle: Bundle) -> Iterator[str]:
     """The sentences; none where the cluster can be adopted."""
     clusters = bundle.of("Cluster")
+    yield from (TOLD.say("secret", said=said) for said in bundle.secrets)
     for body in bundle.objects.values():
-        api, wanted = body.get("apiVersion"), KINDS.get(str(body["kind"]))
+        api, wanted = body["apiVersion"], KINDS.get(body["kind"])
         if wanted and api != wanted:
             yield TOLD.say("version", title=title(body), api=api, wanted=wanted)
         yield from told(body, TOLD)
@@ -82,7 +83,8 @@ def _fits(
 
 def _owner(bundle: Bundle, owner: Json) -> Iterator[str]:
     """What makes machines is at rest, and what it makes them from is there."""
-    for each in references_of(owner):
+    data = mapping(template_of(bundle, owner), "dataTemplate")
+    for each in (*references_of(owner), {**data, "kind": "Metal3DataTemplate"}):
         if each.get("name") and bundle.get(str(each.get("kind")), each["name"]) is None:
             named = {"kind": each.get("kind"), "name": each["name"]}
             yield TOLD.say("missing", title=title(owner), **named)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from components.making.manifest import FIELD_MANAGER, Json, Manifest, Target, group_kind
 from components.site import objects_by_name
 from foresite.adoption.bundle import title
-from foresite.adoption.kept import engine_of, owners
+from foresite.adoption.engines import engine_of, owners
 from foresite.adoption.shape import key_of
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import Kubectl

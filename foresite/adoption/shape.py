@@ -1,18 +1,17 @@
 """Who is who in a cluster: which machines a pool has, which hosts they run on, which are spares."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from ipaddress import IPv4Address, IPv4Network
 from typing import NamedTuple
 
 from components.machines.names import CONTROL_PLANE_LABEL, DEPLOYMENT_LABEL
-from foresite.adoption.bundle import Bundle
+from foresite.adoption.bundle import Bundle, Key
 from schemas.facts.adopted import CONTROL_PLANE, DEPLOYMENT, HOST
 from schemas.kubernetes.bodies import Json, items, mapping
 from schemas.kubernetes.selectors import has_labels
 from schemas.model.hardware import BmcProtocol
 from schemas.reading.host_list import COLUMNS
-
-Key = tuple[str, str]
 
 
 class Shape(NamedTuple):
@@ -116,3 +115,51 @@ def protocol(host: Json) -> Bmc | None:
     if (scheme or "ipmi") not in known or not re.fullmatch(COLUMNS["bmc"].pattern, place):
         return None
     return Bmc(scheme or "ipmi", place, slash + path)
+
+
+def addresses_of(bundle: Bundle, shape: Shape) -> dict[str, str]:
+    """The IPv4 address of each host that runs a machine: of those that IPPools gave its machine the
+    one that its node shows."""
+    given: dict[object, list[str]] = {}
+    for each in bundle.of("IPAddress"):
+        claim = bundle.get("IPClaim", mapping(each, "spec", "claim").get("name"))
+        for data in (bundle.get("Metal3Data", o.get("name")) for o in _owners(claim)):
+            for owner in _owners(data):
+                given.setdefault(owner.get("name"), []).append(str(each["spec"].get("address")))
+    found: dict[str, str] = {}
+    for machine in (each for owned in shape.machines.values() for each in owned):
+        told = items(mapping(machine, "status"), "addresses")
+        shown = [str(e.get("address")) for e in told if e.get("type") == "InternalIP"]
+        claimed = given.get(mapping(machine, "spec", "infrastructureRef").get("name"), [])
+        own = [e for e in claimed if e in shown] or sorted(claimed) or shown
+        host = shape.hosts[machine["metadata"]["name"]]["metadata"]["name"]
+        if ipv4 := [each for each in own if ":" not in each]:
+            found[host] = ipv4[0]
+    return found
+
+
+def _owners(body: Json | None) -> list[Json]:
+    return items(body["metadata"], "ownerReferences") if body else []
+
+
+Zone = tuple[str, IPv4Network, str]
+"""The name of a zone, its network, and its gateway where an IPPool says it."""
+
+
+def zones_of(bundle: Bundle, addresses: Iterable[str]) -> list[Zone]:
+    """The networks of the IPPools that hosts have addresses in; else a /24 around each address."""
+    known: dict[IPv4Network, str] = {}
+    for spec in (mapping(pool, "spec") for pool in bundle.of("IPPool")):
+        for each in items(spec, "pools"):
+            start = str(each.get("subnet") or each.get("start", ":"))
+            prefix = each.get("prefix") or spec.get("prefix") or 24
+            if ":" not in start:
+                text = start if "/" in start else f"{start}/{prefix}"
+                gateway = str(each.get("gateway") or spec.get("gateway") or "")
+                known[IPv4Network(text, strict=False)] = gateway
+    found: dict[IPv4Network, str] = {}
+    for address in addresses:
+        own = (each for each in sorted(known) if IPv4Address(address) in each)
+        network = next(own, IPv4Network(f"{address}/24", strict=False))
+        found[network] = known.get(network, "")
+    return [(f"zone-{n}", each, found[each]) for n, each in enumerate(sorted(found), start=1)]

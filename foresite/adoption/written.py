@@ -13,17 +13,34 @@ from typing import Any, NamedTuple
 from pydantic.alias_generators import to_snake
 
 from components.making.dump import dump, dump_all
-from components.making.manifest import Json, filled, prune
+from components.making.manifest import ARGO_OPTIONS, FLUX_GUARD, Json, filled, prune
 from foresite.adoption.bundle import Bundle
-from foresite.adoption.kept import kept_objects
-from foresite.adoption.shape import Shape, key_of, protocol, template_of
+from foresite.adoption.engines import engine_of, owners
+from foresite.adoption.shape import (
+    Shape,
+    Zone,
+    addresses_of,
+    key_of,
+    protocol,
+    template_of,
+    zones_of,
+)
 from policies.exceptions import today
-from schemas.facts.adopted import KINDS
+from schemas.facts.adopted import HOST
 from schemas.kubernetes.bodies import items, mapping, texts
 from schemas.model.hardware import RootDisk
 from schemas.reading.host_list import COLUMNS
+from schemas.reading.suggested_value import fits
 from schemas.reading.typed_document import TODO
 
+_WRITTEN_BY_CAPM3 = (
+    "image", "userData", "metaData", "networkData", "consumerRef", "customDeploy",
+)  # fmt: skip
+_MARKS = re.compile(
+    r"kubectl\.kubernetes\.io/|argocd\.argoproj\.io/|kustomize\.toolkit\.fluxcd\.io/"
+    r"|helm\.toolkit\.fluxcd\.io/|meta\.helm\.sh/|pulumi\.com/|reboot\.metal3\.io"
+)
+"""Labels and annotations by which an engine knows its objects, or that ask for something once."""
 _KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI" + 43 * "A"
 """A key whose bytes are zero: it belongs to nobody."""
 
@@ -49,12 +66,12 @@ def texts_of(
 ) -> dict[str, str]:
     """The files by path, with marks for what is not known, or with stand-ins."""
     pools = list(_pools(shape))
-    addresses = _addresses(bundle, shape)
-    zones = _zones(bundle, addresses.values())
+    addresses = addresses_of(bundle, shape)
+    zones = zones_of(bundle, addresses.values())
     rows = [*_rows(shape, pools, zones, addresses)]
     hosts = [host for pool in pools for host in pool.hosts]
     config = mapping(shape.control_plane, "spec", "kubeadmConfigSpec")
-    image = mapping(template_of(bundle, pools[0].owner), "image").get("url")
+    image = str(mapping(template_of(bundle, pools[0].owner), "image").get("url"))
     (found,) = filled(
         __file__,
         site=site,
@@ -67,17 +84,16 @@ def texts_of(
         name=shape.cluster["metadata"]["name"],
         control_plane=shape.control_plane["metadata"]["name"],
         bmc=_bmc(hosts),
-        images=str(image).rpartition("/")[0] if image else Unknown("of OS images", "http://a.lan"),
-        zones=[
-            {"name": name, "network": str(network),
-             "gateway": gateway or Unknown("default gateway", str(network[1]))}
-            for name, network, gateway in zones
-        ],
+        images=image.rpartition("/")[0] or Unknown("of OS images", "http://a.lan"),
+        zones=[*map(_zone, zones)],
         boot=_first_boot(bundle, config, str(zones[0][1][1])),
         hardware={f"of-{each.name}": _hardware(each) for each in pools},
         pools=[_pool(shape, each) for each in pools],
-        policies=_exceptions(bundle.namespace),
+        owner=Unknown("who answers for it", "platform"),
+        until=Unknown("last day of it", today(os.environ).isoformat()),
     )  # fmt: skip
+    if bundle.namespace != "default":  # clusterctl's, where Foresite itself makes nothing
+        del found["policies"]
     lines = [",".join(COLUMNS), *map(",".join, rows)]
     return {
         f"sites/{site}.yaml": dump(_settled(found, marks=marks)),
@@ -107,54 +123,6 @@ def _pools(shape: Shape) -> Iterator[Pool]:
         yield Pool(name, owner, sorted([*held, *spares], key=key_of), len(spares))
 
 
-def _addresses(bundle: Bundle, shape: Shape) -> dict[str, str]:
-    """The IPv4 address of each host that runs a machine: of those that IPPools gave its machine the
-    one that its node shows."""
-    given: dict[object, list[str]] = {}
-    for each in bundle.of("IPAddress"):
-        claim = bundle.get("IPClaim", mapping(each, "spec", "claim").get("name"))
-        for data in (bundle.get("Metal3Data", o.get("name")) for o in _owners(claim)):
-            for owner in _owners(data):
-                given.setdefault(owner.get("name"), []).append(str(each["spec"].get("address")))
-    found: dict[str, str] = {}
-    for machine in (each for owned in shape.machines.values() for each in owned):
-        told = items(mapping(machine, "status"), "addresses")
-        shown = [str(e.get("address")) for e in told if e.get("type") == "InternalIP"]
-        claimed = given.get(mapping(machine, "spec", "infrastructureRef").get("name"), [])
-        own = [e for e in claimed if e in shown] or sorted(claimed) or shown
-        host = shape.hosts[machine["metadata"]["name"]]["metadata"]["name"]
-        if ipv4 := [each for each in own if ":" not in each]:
-            found[host] = ipv4[0]
-    return found
-
-
-def _owners(body: Json | None) -> list[Json]:
-    return items(body["metadata"], "ownerReferences") if body else []
-
-
-Zone = tuple[str, IPv4Network, str]
-"""The name of a zone, its network, and its gateway where an IPPool says it."""
-
-
-def _zones(bundle: Bundle, addresses: Any) -> list[Zone]:
-    """The networks of the IPPools that hosts have addresses in; else a /24 around each address."""
-    known: dict[IPv4Network, str] = {}
-    for spec in (mapping(pool, "spec") for pool in bundle.of("IPPool")):
-        for each in items(spec, "pools"):
-            start = str(each.get("subnet") or each.get("start", ":"))
-            prefix = each.get("prefix") or spec.get("prefix") or 24
-            if ":" not in start:
-                text = start if "/" in start else f"{start}/{prefix}"
-                gateway = str(each.get("gateway") or spec.get("gateway") or "")
-                known[IPv4Network(text, strict=False)] = gateway
-    found: dict[IPv4Network, str] = {}
-    for address in addresses:
-        own = (each for each in sorted(known) if IPv4Address(address) in each)
-        network = next(own, IPv4Network(f"{address}/24", strict=False))
-        found[network] = known.get(network, "")
-    return [(f"zone-{n}", each, found[each]) for n, each in enumerate(sorted(found), start=1)]
-
-
 def _rows(
     shape: Shape, pools: list[Pool], zones: list[Zone], addresses: dict[str, str]
 ) -> Iterator[tuple[str, ...]]:
@@ -172,10 +140,12 @@ def _rows(
             cell = bmc.cell + (bmc.path if usual and bmc.path != usual.path else "") if bmc else ""
             labels = mapping(host, "metadata", "labels")
             rack = next((str(v) for k, v in labels.items() if k.rpartition("/")[2] == "rack"), "")
+            rack = rack if fits(rack, COLUMNS["rack"].pattern) else "unknown"
             vendor = mapping(host, "status", "hardware", "systemVendor")
-            serial = str(vendor.get("serialNumber") or f"unknown-{name}")
+            serial = str(vendor.get("serialNumber", ""))  # or what a board came with: Not Specified
+            serial = serial if fits(serial, COLUMNS["serial"].pattern) else f"unknown-{name}"
             mac = str(spec.get("bootMACAddress", "")).lower()
-            yield name, pool.name, zone, rack or "unknown", cell, mac, ip, serial
+            yield name, pool.name, zone, rack, cell, mac, ip, serial
 
 
 def _cluster(shape: Shape, config: Json) -> Json:
@@ -204,6 +174,12 @@ def _bmc(hosts: list[Json]) -> Json:
         network = network.supernet()
     names = {mapping(host, "spec", "bmc").get("credentialsName") for host in hosts}
     return prune({"network": str(network), "credentials": names.pop() if len(names) == 1 else None})
+
+
+def _zone(zone: Zone) -> Json:
+    name, network, gateway = zone
+    known = gateway or Unknown("default gateway", str(network[1]))
+    return {"name": name, "network": str(network), "gateway": known}
 
 
 def _first_boot(bundle: Bundle, config: Json, gateway: str) -> Json:
@@ -243,15 +219,6 @@ def _hardware(pool: Pool) -> Json:
     })  # fmt: skip
 
 
-def _exceptions(namespace: str) -> Json:
-    """Exceptions for clusterctl's namespace ``default``, where Foresite itself makes nothing."""
-    row = {"rule": "names-not-reserved", "reason": "a cluster that was adopted stays where it is",
-           "owner": Unknown("who answers for it", "platform"),
-           "until": Unknown("last day of it", today(os.environ).isoformat())}  # fmt: skip
-    found = [{**row, "object": f"{kind} {namespace}/*"} for kind in KINDS]
-    return {"policies": {"exceptions": found}} if namespace == "default" else {}
-
-
 def _pool(shape: Shape, pool: Pool) -> Json:
     found: Json = {"name": pool.name, "hardware": f"of-{pool.name}"}
     found |= {"spares": pool.spares} if pool.spares else {}
@@ -262,3 +229,40 @@ def _pool(shape: Shape, pool: Pool) -> Json:
         **found,
         "adopted": {"deployment": pool.owner["metadata"]["name"], "selector": selector},
     }
+
+
+def kept_objects(shape: Shape, hosts: list[Json]) -> Iterator[Json]:
+    """The objects that stay as they are, in the order of the file."""
+    yield from map(_kept, (shape.cluster, shape.infrastructure, *shape.owners, *hosts))
+
+
+def _kept(body: Json) -> Json:
+    metadata = {key: body["metadata"][key] for key in ("name", "namespace")}
+    for field in ("labels", "annotations"):
+        own = persons_keys(body, field)
+        given = {k: v for k, v in mapping(body, "metadata", field).items() if k in own}
+        if given:
+            metadata[field] = dict(sorted(given.items()))
+    spec = dict(body["spec"])
+    if body["kind"] == HOST:
+        spec = {key: each for key, each in spec.items() if key not in _WRITTEN_BY_CAPM3}
+        if not any(
+            "f:automatedCleaningMode" in mapping(e, "fieldsV1", "f:spec") for e in _persons(body)
+        ):
+            spec.pop("automatedCleaningMode", None)  # CAPM3's, and the API server's default
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata,
+            "spec": spec}  # fmt: skip
+
+
+def persons_keys(body: Json, field: str) -> set[str]:
+    """The keys of labels or annotations that an engine owns, but for its own marks."""
+    found = set()
+    for entry in _persons(body):
+        owned = mapping(entry, "fieldsV1", "f:metadata", f"f:{field}")
+        found |= {key[2:] for key in owned if key.startswith("f:")}
+    guards = {ARGO_OPTIONS, *FLUX_GUARD}
+    return {key for key in found if not _MARKS.match(key)} - guards
+
+
+def _persons(body: Json) -> list[Json]:
+    return [each for each in owners(body) if engine_of(str(each.get("manager"))) is not None]

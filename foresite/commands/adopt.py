@@ -16,16 +16,16 @@ from foresite.adoption.bundle import Bundle, parse, read, title
 from foresite.adoption.engines import engines_of
 from foresite.adoption.refusals import refusals
 from foresite.adoption.server import Cluster, conflicts, hand_over
-from foresite.adoption.shape import shape_of
+from foresite.adoption.shape import addresses_of, shape_of
 from foresite.adoption.verdict import Judged, judge_adoption
 from foresite.adoption.written import texts_of
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import all_problems, show_problems, sound
-from foresite.commands.new import write_all
+from foresite.commands.new import demand_new, write_all
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from foresite.delivery.servers.probe import needed_kubectl
 from schemas.facts.site import Site
-from schemas.kubernetes.masking import shorten
+from schemas.kubernetes.masking import HIDDEN, shorten
 from schemas.load import load, load_site, site_names
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
@@ -67,8 +67,9 @@ def _read(options: argparse.Namespace) -> int:
         write_all(Path(), {str(options.out): text})
     finally:
         os.umask(before)
-    objects = len(json.loads(text)["items"])
-    show(f"written: {options.out} ({objects} objects of {options.namespace}, Secrets by name)")
+    objects, hidden = len(json.loads(text)["items"]), text.count(f'"{HIDDEN}: ')
+    said = f"{objects} objects of {options.namespace}, Secrets by name, {hidden} values hidden"
+    show(f"written: {options.out} ({said})")
     return OK
 
 
@@ -79,15 +80,14 @@ def _plan(options: argparse.Namespace) -> int:
         shape = shape_of(bundle) if not found else None
         if shape is None:
             return _report(options, {"refused": found}, "nothing was written", adopted=False)
-        site = options.site or str(shape.cluster["metadata"]["name"])
+        site = options.site or shape.cluster["metadata"]["name"]
+        demand_new(site, site_names(root))
         release = _release(root, str(shape.control_plane["spec"]["version"]))
         given = (bundle, shape, site, options.region or "", release)
         texts = [texts_of(*given, marks=marks) for marks in (False, True)]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
         what = f"{type(error).__name__}: {shorten(str(error))}"
         raise UsageError(f"{options.what}: no API server has such objects ({what})") from None
-    if site in site_names(root):
-        raise UsageError(f"there is a site {site} already; name another with --site")
     made = _tried(root, site, texts[0], options.format)
     if made is None:
         return FOUND
@@ -163,12 +163,16 @@ def _written(
     left: list[Problem],
 ) -> int:  # fmt: skip
     hosts = next(text for name, text in texts.items() if name.endswith(".csv"))
+    shape = shape_of(bundle)
+    spares = {each["metadata"]["name"] for own in shape.spares.values() for each in own}
+    free = (shape.held | spares) - addresses_of(bundle, shape).keys()
     said = {
         "written": list(texts),
         "verdict": [f"none, for each of {judged.hosts} hosts"],
         "in place": judged.in_place,
         "new objects": judged.added,
-        "left out: no pool's hostSelector takes it": shape_of(bundle).left_out,
+        "left out: no pool's hostSelector takes it": shape.left_out,
+        "address that no object says, so a free one": sorted(free),
         "stays, and is nobody's": [title(each) for each in bundle.of("MachineHealthCheck")],
         "to write": [f"{each.file}:{each.line}:{each.column}: {each.path}" for each in left],
         "unknown in the host list": [name for name, mark in _GUESSED.items() if mark in hosts],

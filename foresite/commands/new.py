@@ -6,6 +6,7 @@ ruamel.yaml edits the other site's file, so its comments and layout come along.
 import argparse
 import io
 import re
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -37,16 +38,8 @@ _DROPPED = re.compile(rf"(?m)^ *{_ENTRY}.*\n|, {_ENTRY}|{_ENTRY}, ")
 def run(options: argparse.Namespace) -> int:
     """Write the two files of the new site, or nothing."""
     root = repository(options)
-    site, other = options.site, options.like
-    pattern = SiteName.__metadata__[0].metadata[0].pattern  # type: ignore[attr-defined]
-    if not re.fullmatch(pattern, site):
-        raise UsageError(
-            f"{shorten(site)!r} is no name for a site: 3 to 40 lower-case letters, digits and "
-            "dashes, starting with a letter, such as osaka-1"
-        )
-    known = site_names(root)
-    if site in known:
-        raise UsageError(f"there is a site {site} already; choose another name")
+    site, other, known = options.site, options.like, site_names(root)
+    demand_new(site, known)
     examples = [each for each in site_names(PARTS) if each not in known]
     if other not in (*known, *examples):
         listed = f"{', '.join(known) or 'none'}; examples: {', '.join(examples) or 'none'}"
@@ -69,6 +62,18 @@ def run(options: argparse.Namespace) -> int:
     write_all(root, texts)
     _report(options, sorted(texts), root, site)
     return OK
+
+
+def demand_new(site: str, known: Collection[str]) -> None:
+    """Raise UsageError where a site cannot be called so."""
+    pattern = SiteName.__metadata__[0].metadata[0].pattern  # type: ignore[attr-defined]
+    if not re.fullmatch(pattern, site):
+        raise UsageError(
+            f"{shorten(site)!r} is no name for a site: 3 to 40 lower-case letters, digits and "
+            "dashes, starting with a letter, such as osaka-1"
+        )
+    if site in known:
+        raise UsageError(f"there is a site {site} already; choose another name")
 
 
 def _marked(text: str, site: str = "", document: Document | None = None) -> str:

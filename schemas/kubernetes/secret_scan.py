@@ -8,6 +8,7 @@ import base64
 import binascii
 import functools
 import re
+import zlib
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, zip_longest
@@ -22,7 +23,11 @@ _IN_BRACKETS = re.compile(r"<[A-Za-z][A-Za-z0-9+.-]*$")
 _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FLAG = re.compile(r"[^\s=]+")
-_SHORTEST = 40
+_SHORTEST = 20
+_GZIP, _WITH_HEADER = b"\x1f\x8b\x08", 31
+MOST_UNPACKED = 1024 * 1024
+"""Bytes of a compressed text that are read: user data of a host has less."""
+_UNREAD = "more packed text than is read"
 _BASE64 = re.compile(rf"[A-Za-z0-9+/\s]{{{_SHORTEST},}}+={{0,2}}\s*")
 
 
@@ -197,15 +202,31 @@ def _hinted_lines(text: str) -> set[tuple[int, int]]:
 
 @functools.lru_cache(maxsize=65_536)
 def credential(text: str) -> str:
-    """A description of what looks like a secret in a text, by form or by name. In base64 only the
-    form counts. Empty where nothing does."""
-    found = kind_of(text) or (forms.WRITTEN_OUT if any(secret_names(text)) else "")
-    if not found and _BASE64.fullmatch(text):
-        try:
-            return kind_of(base64.b64decode("".join(text.split()), validate=True).decode("ascii"))
-        except (binascii.Error, UnicodeDecodeError):
-            return ""  # no base64, or no text inside: a key is text
-    return found
+    """A description of what looks like a secret in a text, by form or by name, as it stands
+    or in base64. Empty where nothing does."""
+    found = _kind_or_name(text)
+    if found or not (packed := _decoded(text)):
+        return found
+    return _kind_or_name(packed) or (_UNREAD if packed.endswith(_UNREAD) else "")
+
+
+def _kind_or_name(text: str) -> str:
+    return kind_of(text) or (forms.WRITTEN_OUT if any(secret_names(text)) else "")
+
+
+def _decoded(text: str) -> str:
+    """The text in base64, also of gzip; empty where there is none: a key is text."""
+    if not _BASE64.fullmatch(text):
+        return ""
+    try:
+        data = base64.b64decode("".join(text.split()), validate=True)
+        cut = ""
+        if data.startswith(_GZIP):
+            data = zlib.decompressobj(_WITH_HEADER).decompress(data, MOST_UNPACKED)
+            cut = _UNREAD * (len(data) == MOST_UNPACKED)
+        return data.decode("utf-8", "replace" if cut else "strict") + cut
+    except (binascii.Error, zlib.error, UnicodeDecodeError):
+        return ""
 
 
 def suspect(texts: Iterable[str]) -> bool:

@@ -159,7 +159,7 @@ def in_manifests(text: str) -> tuple[Placed, ...]:
     for item, start in objects:
         named = [] if item["kind"] == "Secret" else _secret_value_names(item)
         for name in list(dict.fromkeys(named))[:_MAX_FOUND]:
-            line, column = _place_of(name, lines, start)
+            line, column = place_of(name, lines, start)
             found[line, name] = Placed(line, column, _by_name((), name))
     return tuple(found.values())
 
@@ -181,7 +181,7 @@ def _is_literal(name: Any, given: Any) -> bool:
     return isinstance(name, str) and plain and secret_scan.is_secret(name, str(given))
 
 
-def _place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
+def place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
     """The place where a name first stands from a line on; the line's start where it is written
     otherwise."""
     for number, line in enumerate(lines[start - 1 :], start=start):

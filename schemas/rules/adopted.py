@@ -8,12 +8,14 @@ from collections.abc import Iterator
 
 from schemas.facts.adopted import CONTROL_PLANE, DEPLOYMENT, HOST, KINDS, kept, kept_machines
 from schemas.facts.site import Site
-from schemas.kubernetes.bodies import Json, mapping
+from schemas.kubernetes.bodies import Json, mapping, texts
 from schemas.kubernetes.manifests import ManifestError, read_objects
+from schemas.kubernetes.objects import check_object
 from schemas.model.adopted import Adopted
 from schemas.model.cluster import Cluster
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
+from schemas.reading.literal_secrets import place_of
 from schemas.rules.finding import Finding, InPool, Path, TextPlace, say
 
 _AT: Path = ("adopted", "objects")
@@ -49,10 +51,24 @@ def adopted_objects(site: Site, adopted: Adopted) -> Iterator[Finding]:
             yield say("adopted-foreign", at, kind, name, why)
         elif kind in users and name not in users[kind][1]:
             yield say("adopted-unused", at, kind, name, users[kind][0])
+        else:  # what is made of it has another number of machines: no fault would show there
+            yield from _misfits(body, text, at)
         seen.add((kind, name))
     for kind, name in (("Cluster", adopted.cluster), ("Metal3Cluster", "")):
         if not any(each == (kind, name or each[1]) for each in seen):
             yield say("adopted-missing", _AT, adopted.objects, kind, f" {name}".rstrip())
+
+
+def _misfits(body: Json, text: str, at: TextPlace) -> Iterator[Finding]:
+    """What its schema does not take of a kept object's spec."""
+    bare = {key: body["metadata"][key] for key in ("name", "namespace")}
+    for fault in check_object({**body, "metadata": bare}):
+        line, column = place_of(str((fault.path or ("spec",))[-1]), text.split("\n"), at.line)
+        spot = TextPlace(at.file, line, column, _AT)
+        where = ".".join(map(str, fault.path))
+        yield say(
+            "adopted-misfit", spot, body["kind"], body["metadata"]["name"], where, fault.message
+        )
 
 
 def _foreign(body: Json, adopted: Adopted) -> str:
@@ -101,8 +117,8 @@ def adopted_network(site: Site, adopted: Adopted) -> Iterator[Finding]:
         if kind == "Metal3Cluster":
             said = {"endpoint": endpoint.get("host"), "port": endpoint.get("port")}
         elif kind == "Cluster" and name == adopted.cluster:
-            blocks = {key: mapping(network, key).get("cidrBlocks") or [] for key in network}
-            said = {key: (blocks.get(key) or [None])[0] for key in ("pods", "services")}
+            said = {key: next(iter(texts(mapping(network, key), "cidrBlocks")), None)
+                    for key in ("pods", "services")}  # fmt: skip
         for field, value in said.items():
             if value is not None and value != getattr(cluster, field):
                 own = getattr(cluster, field)

@@ -166,6 +166,9 @@ def _own(file: ManagementFile, name: str) -> Iterator[Finding]:
         yield say("management-other-name", ("management",), name, file.management)
     if file.providers and (file.providers.source == "oci") != bool(file.providers.registry):
         yield say("management-registry", ("providers", "source"))
+    for field in ("sync_labels", "taints_in_place"):
+        if getattr(file, field) and file.providers is None:
+            yield say("management-idle", (field,), field)
     if (dhcp := file.ironic.dhcp) is None:
         return
     at, network = ("ironic", "dhcp"), IPv4Network(dhcp.network)

@@ -1,6 +1,8 @@
 """Adoption, offline: nothing of a running cluster changes, or nothing is written."""
 
+import base64
 import copy
+import gzip
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,6 +29,7 @@ from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit import running_cluster as cluster
+from tests.kit import secret_samples as samples
 
 Edit = Callable[[dict[tuple[str, str], Json]], Any]
 WRITTEN = ("sites/prod.yaml", "sites/prod.hosts.csv", "sites/adopted/prod.yaml")
@@ -220,6 +223,18 @@ REFUSED: dict[str, tuple[Edit, str]] = {
     "a BMC by name": (
         _set(*_HOST, "spec", "bmc", "address", to="redfish://bmc.prod.lan/redfish/v1"), "bmc.prod"
     ),
+    "a token in an annotation": (
+        _set(*_HOST, *_NOTE, to={"example.com/x": samples.FORMED["a token of GitHub"][0]}),
+        "bundle.json:1: BareMetalHost node-3 metadata.annotations[example.com/x] holds a token",
+    ),
+    "a password in a packed file": (
+        _set(*_KCP, "spec", "kubeadmConfigSpec", "files", 0, "content",
+             to=base64.b64encode(gzip.compress(b"password=hunter2!\n")).decode()),
+        "files[0].content holds a password",
+    ),
+    "addresses that are gone": (
+        lambda objects: objects.pop(("Metal3DataTemplate", "prod-template")), "Metal3DataTemplate"
+    ),
     "no owners of fields": (
         lambda objects: objects[_MD]["metadata"].pop("managedFields"), "no managedFields"
     ),
@@ -236,6 +251,7 @@ def test_what_is_refused_has_a_sentence_and_leaves_no_file(
     assert plan(tmp_path, list(objects.values()), "--format", "json") == 1
     said = json.loads(capsys.readouterr().out)["refused"]
     assert any(sentence in each for each in said), said
+    assert "hunter2" not in str(said)
     assert not list((tmp_path / "sites").iterdir())
 
 
@@ -280,12 +296,41 @@ def test_what_leaves_the_file_rolls_its_pool_and_no_other(
     assert found.deletions == ()
 
 
+@pytest.mark.parametrize("others", [True, False])
+@pytest.mark.parametrize(
+    ("kind", "hosts"),
+    [
+        ("MachineDeployment", "node-3 node-4 node-5"),
+        ("KubeadmControlPlane", "node-0 node-1 node-2"),
+    ],
+)
+def test_a_rollout_that_is_asked_for_rolls_and_one_that_is_not_does_not(
+    adopted: Path, kind: str, hosts: str, others: bool
+) -> None:
+    """Beside other settings of rollouts, and where there are none."""
+    sides, file = [], adopted / WRITTEN[2]
+    kept = list(yaml.safe_load_all(file.read_text()))
+    spec = next(each["spec"] for each in kept if each["kind"] == kind)
+    base = spec.pop("rollout")
+    base = base if others else {}
+    for more in ({}, {"after": "2026-01-01T00:00:00Z"}):
+        if base or more:
+            spec["rollout"] = {**base, **more}
+        file.write_text(yaml.safe_dump_all(kept))
+        site = known(adopted)
+        sides.append(side_of(site, objects_by_name(site)))
+    for pair, rolled in ((sides, set(hosts.split())), (sides[::-1], set())):
+        found = judge(compare("prod", *pair), {}, {})
+        assert {each.host for each in found.hosts if each.impact is Impact.REIMAGE} == rolled
+
+
 def listed(*objects: Json) -> str:
     return json.dumps({"items": [{"apiVersion": "v1", **each} for each in objects]})
 
 
 A: Json = {"kind": "A", "metadata": {"name": "a", "namespace": "b"}}
-SECRET = {"kind": "Secret", "metadata": {"name": "a"}, "data": {"b": "aHVudGVyMg=="}}
+SECRET: Json = {**A, "kind": "Secret", "data": {"b": "aHVudGVyMg=="}}
+DEEP: Json = {**A, "spec": json.loads(150 * "[" + 150 * "]")}
 
 
 def test_an_end_and_another_context_are_told_without_a_namespace(adopted: Path) -> None:
@@ -330,10 +375,16 @@ BAD: dict[str, tuple[str, str]] = {
     "no objects": (listed(), "no List"),
     "a Secret": (listed(SECRET), "content of Secret a"),
     "twice": (listed(A, A), "there twice"),
-    "two namespaces": (listed(A, {"kind": "A", "metadata": {"name": "c"}}), "read one"),
+    "two namespaces": (listed(A, {**A, "metadata": {"name": "c", "namespace": "d"}}), "read one"),
+    "a List in a List": (listed(A, {"kind": "List", "items": [A]}), "items[1] is no object"),
+    "no kind": (listed({**A, "kind": None}), "items[0] is no object"),
+    "texts": (json.dumps({"items": ["a"]}), "items[0] is no object"),
+    "too deep": (listed(DEEP), "A a is nested deeper than 100 levels"),
+    "too many": (json.dumps({"items": [0] * 50_001}), "more than 50000 objects"),
+    "bytes": ("\x00\xff", "no JSON"),
     "no Cluster": (listed(A), "0 Clusters"),
     "odd fields": (
-        listed({"kind": "Cluster", "metadata": {"name": "a"}, "spec": 3}),
+        listed({**A, "kind": "Cluster", "spec": 3}),
         "of kind none",
     ),
 }
@@ -350,6 +401,41 @@ def test_a_file_that_is_no_bundle_is_refused(
     found = capsys.readouterr()
     assert sentence in found.out + found.err
     assert "aHVudGVyMg" not in found.out + found.err
+
+
+@pytest.mark.parametrize("name", ["../evil", "a/b", "a\0b", "x" * 300, "Prod"])
+def test_a_cluster_whose_name_is_none_for_a_site_is_written_nowhere(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects = cluster.live()
+    next(each for each in objects if each["kind"] == "Cluster")["metadata"]["name"] = name
+    (tmp_path / "root").mkdir()
+    assert plan(tmp_path / "root", objects) == 2
+    assert "is no name for a site" in capsys.readouterr().err
+    assert {each.name for each in tmp_path.rglob("*")} == {"root", "sites", "bundle.json"}
+
+
+def test_what_no_list_may_hold_is_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in cluster.live()}
+    _set(*_HOST, "status", "hardware", "systemVendor", to={"serialNumber": "Not, specified"})(
+        objects
+    )
+    _set("Machine", "m-3", "status", "addresses", to=[])(objects)
+    assert plan(tmp_path, list(objects.values()), "--format", "json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert "serial" in said["unknown in the host list"]
+    assert said["address that no object says, so a free one"] == ["node-3", "node-5"]
+
+
+def test_a_kept_object_fits_its_schema(adopted: Path) -> None:
+    known(adopted)
+    file = adopted / WRITTEN[2]
+    file.write_text(file.read_text().replace("  replicas: 2", '  replicas: "two"'))
+    (problem,) = load_site(adopted, "prod").problems
+    assert (problem.code.value, problem.file) == ("object-invalid", WRITTEN[2])
+    assert "replicas" in file.read_text().splitlines()[problem.line - 1]
 
 
 def test_bmc_addresses_that_say_the_same() -> None:

@@ -180,6 +180,7 @@ class Answers:
 
 FLUX = "/apis/kustomize.toolkit.fluxcd.io/v1/kustomizations"
 ARGO = "/apis/argoproj.io/v1alpha1/applications"
+ARGO_SETS = "/apis/argoproj.io/v1alpha1/namespaces/argocd/applicationsets"
 _LISTED = [
     {
         "namespace": each["metadata"]["namespace"],
@@ -205,6 +206,14 @@ def argo(finalizers: list[str], policy: Json) -> Json:
     return {ARGO: {"kind": "ApplicationList", "items": [item]}}
 
 
+def argo_set(answers: Json, **spec: Any) -> Json:
+    """The Application of ``answers``, made by an ApplicationSet."""
+    (item,) = answers[ARGO]["items"]
+    item["metadata"]["ownerReferences"] = [{"kind": "ApplicationSet", "name": "sites"}]
+    made = {"metadata": {"name": "sites"}, "spec": {"template": {"spec": {}}, **spec}}
+    return {**answers, **({ARGO_SETS + "/sites": made} if spec else {})}
+
+
 _KUSTOMIZE, _ARGOCD = "kustomize-controller", "argocd-controller"
 _ORPHAN: Json = {"prune": False, "deletionPolicy": "Orphan", "suspend": True}
 
@@ -222,6 +231,11 @@ _ORPHAN: Json = {"prune": False, "deletionPolicy": "Orphan", "suspend": True}
         (_ARGOCD, argo([], {}), (), []),
         (_ARGOCD, argo(["resources-finalizer.argocd.argoproj.io"], {"automated": {}}), (),
          ["resources-finalizer", "syncs by itself"]),
+        (_ARGOCD, argo_set(argo([], {}), syncPolicy={"preserveResourcesOnDeletion": True}), (), []),
+        (_ARGOCD, argo_set(argo([], {})), (), ["ApplicationSet sites comes first"]),
+        (_ARGOCD, argo_set(argo([], {}), template={"spec": {"syncPolicy": {"automated": {}}}}), (),
+         ["preserveResourcesOnDeletion is none", "puts back"]),
+        (_ARGOCD, argo_set(argo([], {}), templatePatch="{}"), (), ["finalizer back", "Patch"]),
         ("pulumi-resource-kubernetes", {}, (), ["not known"]),
         ("helm", {}, ("helm",), []),
         ("kubectl-client-side-apply", {}, (), []),

@@ -49,6 +49,10 @@ FORMED: Mapping[str, tuple[str, ...]] = {
     ),
     "a key of PagerDuty": ("https://events.pagerduty.com/integration/hunter2/enqueue",),
     "a token of Hugging Face": ("h" + "f_" + "hunter2" * 5,),
+    "a login of a registry": (
+        '{"auths": {"r.lan": {"auth": "dXNlcjpodW50ZXIyaHVudGVyMg=="}}}',
+        'auth = "dXNlcjpodW50ZXIyaHVudGVyMg=="',
+    ),
     "a JSON Web Token": ("ey" + "JhbGciOiJIUzI1NiJ9." + "ey" + "JzdWIiOiIxIn0.hunter2_hunter2",),
     "a token of a package registry": (
         "np" + "m_" + "hunter2" * 5,
@@ -82,6 +86,11 @@ SPOKEN: Mapping[str, tuple[str, ...]] = {
         '["mysqldump", "--all", "-phunter2"]',
         "sshpass -p hunter2 ssh ops@node",
         "ipmitool -I lanplus -U admin -P hunter2 power cycle",
+    ),
+    "a user and a password in a command": (
+        "curl -u ops:hunter2 https://example.com/x",
+        "curl -fsSLu 'ops:hunter2' -O https://example.com/x",
+        '["curl", "--user", "ops:hunter2"]',
     ),
     "a password, a key or a token written out": (
         "# the BMC password is hunter2secret",

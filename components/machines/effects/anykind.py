@@ -4,12 +4,21 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from components.effects import Action, Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects import (
+    ABSENT,
+    Action,
+    Effects,
+    Field,
+    FieldChange,
+    Impact,
+    ObjectChange,
+    SiteChange,
+)
 from components.effects.applying import Kind, effect
 from components.effects.rules import Judge, Rule, harmless, path
 from components.effects.table import Table, read_table
 from components.machines.effects import kinds
-from components.machines.effects.concerned import either, format_path, members
+from components.machines.effects.concerned import either, format_path, members, value
 from components.making.manifest import Json
 
 PULUMI = "Pulumi v3.255.0, pkg/resource/deploy/step.go and step_generator.go"
@@ -17,6 +26,22 @@ PROTECTED = (
     "the object is protected: Pulumi refuses this already in the preview of `pulumi up`, and Argo "
     "CD and Flux leave it there"
 )
+ASKED = path("spec.rollout.after")
+
+
+def asked(change: ObjectChange, field: FieldChange) -> str:
+    """The words for a rollout that a field asks for from a time on; empty where it asks for none.
+    Git has no clock: a time that has passed counts like one to come."""
+    time = value(change.after, *ASKED)
+    new = field.path == ASKED[: len(field.path)] and time != value(change.before, *ASKED)
+    if time is ABSENT or not new:
+        return ""
+    return f"spec.rollout.after: from {time} on no machine counts that was made before"
+
+
+def asks(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
+    """True of a field that asks for a rollout."""
+    return bool(asked(change, field))
 
 
 def removal_action(change: ObjectChange) -> Action:
@@ -33,8 +58,9 @@ def removal(action: Action, what: str) -> str:
 
 def table(module: Mapping[str, Any]) -> Table:
     """The table of a module: a sentence has an ``impact``, none by default, and may have an
-    ``action``. Concerned are the object's hosts where there is an impact, and the host itself."""
-    return read_table(module, _sentence)
+    ``action``. Concerned are the object's hosts where there is an impact, and the host itself. A
+    row may say when the field ``asks`` for a rollout."""
+    return read_table({"asks": asks, **module}, _sentence)
 
 
 def _sentence(row: Json) -> Judge:

@@ -11,7 +11,7 @@ from components.effects import ABSENT, Action, Effect, FieldChange, Impact, Obje
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import encryption, kinds, labels
-from components.machines.effects.anykind import rules, table
+from components.machines.effects.anykind import ASKED, asked, rules, table
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
 from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
@@ -76,6 +76,16 @@ def before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterab
     why = TOLD.say("certificates", days=_CERTIFICATE_DAYS - now)
     most = len(found.hosts) if found.at_most is None else found.at_most
     return [found._replace(why=why, source=_EXPIRY, at_most=most)]
+
+
+def asked_for(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+    """A rollout that is asked for."""
+    return [_roll(site, change, field, asked(change, field))]
+
+
+def has_before(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
+    """True of a rollout that comes as a whole, with ``before`` in it."""
+    return field.path == ASKED[:2] and value(change.after, *_BEFORE) is not ABSENT
 
 
 def config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:

@@ -6,7 +6,13 @@ from components.effects import Action, Effect, FieldChange, Impact, ObjectChange
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import kinds, labels, scale
-from components.machines.effects.anykind import removal, removal_action, rules, table
+from components.machines.effects.anykind import (
+    asked,
+    removal,
+    removal_action,
+    rules,
+    table,
+)
 from components.machines.effects.concerned import (
     format_path,
     groups,
@@ -36,8 +42,8 @@ _CHOSEN = TOLD.say("chosen", mark=scale.DELETE_MACHINE)
 
 
 def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-    """A field of the template that Cluster API compares differs: its machines are replaced."""
-    what = _what(site, change, field)
+    """A field that Cluster API compares differs: the machines are replaced."""
+    what = asked(change, field) or _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
@@ -120,7 +126,8 @@ def rolls_out(change: ObjectChange | None) -> bool:
     if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
         return False
     paths = (field.path for field in change.fields)
-    return any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
+    rolls = any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
+    return rolls or any(asked(change, field) for field in change.fields)
 
 
 def not_on_delete(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:

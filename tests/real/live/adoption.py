@@ -2,34 +2,61 @@
 adopted, under the real Metal3 (metal3_world.py); what its machines did as JSON in OUT.
 
 ENGINE is ``kubectl``, which applies the cluster's objects as clusterctl's users do, or the field
-manager under which they are applied: no Flux and no Argo CD runs.
+manager under which they are applied: no Flux and no Argo CD runs. What Flux would apply comes from
+a Kustomize overlay, built by kubectl.
 """
 
 import contextlib
-import copy
 import io
 import json
 import os
-import shutil
+import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
+import yaml
+
+from components.effects.vocabulary import Impact
+from components.machines.fleet import side_of
+from components.site import objects_by_name
 from controlplane import Client, ControlPlane
 from foresite.cli import main as foresite
+from preview.differences.compare import compare
+from preview.verdict.judge import judge
+from schemas.load import load_site
 from tests.kit import running_cluster as cluster
 from tests.kit.repository import ROOT
-from tests.real.live import metal3_world, nodes, world
+from tests.real.live import managers, metal3_world, nodes, world
 from tests.real.live.namespace import raise_loopback
 from tests.real.live.patch import merge
 from tools.toolchain import locate
 
 SITE, CONTEXT = cluster.CLUSTER, "mgmt"
-WATCH_SECONDS = 30.0
-"""For so long nothing may happen to a machine; an installation takes a few seconds here."""
+WATCH_SECONDS = float(os.environ.get("FORESITE_WATCH_SECONDS", "30"))
+"""For so long nothing may happen to a machine. An installation takes seconds here, but the clock is
+the wall's."""
+LOOKS = 15
+"""Times within it that each object is touched, so that its controllers look at all of it: else none
+of them does so in a quarter of an hour (seen with --sync-period at its 10 minutes)."""
+WATCHED = ("Machine", "MachineSet", "Metal3Machine", "BareMetalHost", "Node")
+TOUCHED = (*WATCHED[:-1], "MachineDeployment", "KubeadmControlPlane", "Metal3Cluster")
+TRACKING = {"argocd.argoproj.io/tracking-id": "prod:cluster/prod"}
+OVERLAY: dict[str, Any] = {
+    "namespace": SITE,
+    "resources": ["base.yaml"],
+    "labels": [{"pairs": {"kustomize.toolkit.fluxcd.io/name": "clusters",
+                          "kustomize.toolkit.fluxcd.io/namespace": "flux-system"}}],
+    "commonAnnotations": {"example.com/team": "platform"},
+    "patches": [{"target": {"kind": "MachineDeployment"}, "patch": json.dumps([
+        {"op": "add", "path": "/spec/template/metadata/labels/example.com~1tier", "value": "prod"},
+    ])}],
+}  # fmt: skip
 GENERATIONS = ("MachineDeployment", "KubeadmControlPlane", "BareMetalHost", "Metal3Cluster")
 Json = dict[str, Any]
 
@@ -71,7 +98,7 @@ class Play:
         client = self.here.client
         nodes.create(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SITE}})
         world.prepare(client, SITE, self.here.directory)
-        bodies = cluster.manifests(SITE)
+        bodies = self.manifests()
         hosts = [each for each in bodies if each["kind"] == "BareMetalHost"]
         for each in hosts:
             nodes.create(client, metal3_world.credentials(each))
@@ -82,6 +109,23 @@ class Play:
             if each not in hosts:
                 self.apply(each)
         self.here.settle()
+
+    def manifests(self) -> list[Json]:
+        """The cluster's objects as the engine gets them from Git."""
+        bodies = cluster.manifests(SITE)
+        if self.engine.startswith("argocd"):
+            for each in bodies:
+                each["metadata"].setdefault("annotations", {}).update(TRACKING)
+        if self.engine != "kustomize-controller":
+            return bodies
+        folder = self.root.parent / "overlay"
+        folder.mkdir()
+        (folder / "base.yaml").write_text("\n---\n".join(map(json.dumps, bodies)))
+        (folder / "kustomization.yaml").write_text(json.dumps(OVERLAY))
+        built = subprocess.run(["kubectl", "kustomize", folder], check=True, capture_output=True)
+        order = {(each["kind"], each["metadata"]["name"]): n for n, each in enumerate(bodies)}
+        found: list[Json] = list(yaml.safe_load_all(built.stdout))
+        return sorted(found, key=lambda each: order[each["kind"], each["metadata"]["name"]])
 
     def apply(self, body: Json) -> None:
         """Apply an object as the engine does."""
@@ -132,27 +176,44 @@ class Play:
 
     def up(self) -> Json:
         """Applied by Pulumi; then nothing happens to a machine for a while."""
-        before, generations = self.here.machines(), self.generations()
+        before, uids, generations = self.here.machines(), self.uids(), self.generations()
+        counted = reconciled()
         self.expect("up", SITE, "--trial")
-        return {"before": before, **self.watch(before),
+        during, begin, always = reconciled(), time.monotonic(), True
+        for number in range(1, LOOKS + 1):
+            self.touch(number)
+            while time.monotonic() < begin + WATCH_SECONDS * number / LOOKS:
+                always = always and self.uids() == uids and self.here.machines() == before
+                time.sleep(0.2)
+        after = reconciled()
+        looked = {name: (n - counted[name], after[name] - n) for name, n in during.items() if n}
+        return {"before": before, "after": self.here.machines(), "always": always,
+                "watched": WATCH_SECONDS, "objects": uids, "reconciled": looked,
                 "generations": self.generations() == generations}  # fmt: skip
+
+    def touch(self, number: int) -> None:
+        """Have each controller look at its objects, by an annotation that means nothing."""
+        for body in (each for kind in TOUCHED for each in self.here.mirror.all(kind)):
+            mark = {"annotations": {"example.com/look": str(number)}}
+            merge(self.here.client, body, {"metadata": mark})
+
+    def uids(self) -> Json:
+        """The uids of all that runs, with the mark of a deletion."""
+        found = (
+            (kind, each["metadata"]) for kind in WATCHED for each in self.here.mirror.all(kind)
+        )
+        return {f"{kind} {m['name']}": m["uid"] + m.get("deletionTimestamp", "")
+                for kind, m in found}  # fmt: skip
 
     def generations(self) -> Json:
         found = [each for kind in GENERATIONS for each in self.here.mirror.all(kind)]
         return {f"{e['kind']} {e['metadata']['name']}": e["metadata"]["generation"] for e in found}
 
-    def watch(self, before: Json) -> Json:
-        """The uids after a while, and whether they ever were others."""
-        until, always = time.monotonic() + WATCH_SECONDS, True
-        while time.monotonic() < until:
-            always = always and self.here.machines() == before
-            time.sleep(0.2)
-        return {"after": self.here.machines(), "always": always}
-
     def finish(self) -> Json:
         """The fields are handed over; another up changes nothing."""
         before, generations = self.here.machines(), self.generations()
-        self.expect("adopt", "finish", SITE, "--stopped", self.engine)
+        stopped = ("--stopped", self.engine, "--stopped", "unknown")  # who touched objects
+        self.expect("adopt", "finish", SITE, *stopped)
         live = self.here.client.items("cluster.x-k8s.io/v1beta2", "MachineDeployment", SITE)
         owners = {each["manager"] for one in live for each in one["metadata"]["managedFields"]}
         self.expect("up", SITE, "--trial", "--refresh")
@@ -162,40 +223,62 @@ class Play:
 
     def leave(self) -> Json:
         """The workers' MachineDeployment leaves the file of kept objects: the first wanted roll."""
-        before, file = self.here.machines(), self.root / f"sites/adopted/{SITE}.yaml"
-        kept = shutil.copy(file, file.with_suffix(".before"))
-        documents = Path(kept).read_text().split("---\n")
-        file.write_text("---\n".join(
-            each for each in documents if "\nkind: MachineDeployment\n" not in each
-        ))  # fmt: skip
-        self.expect("up", SITE, "--trial", "--allow", "grow=100")
-        self.here.settle()
-        return changed(before, self.here.machines())
+        return self.merge(lambda kept: [e for e in kept if e["kind"] != "MachineDeployment"])
 
     def ask_for_a_rollout(self) -> Json:
         """``rollout.after`` is due: it is later than the MachineSet."""
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        return self.roll("MachineDeployment", {"spec": {"rollout": {"after": now}}})
+        return self.merge(lambda kept: edit(kept, "MachineDeployment", "rollout", after=now))
 
     def add_a_byte(self) -> Json:
         """A space more in a file of the control plane."""
-        (body,) = self.here.mirror.all("KubeadmControlPlane")
-        config = copy.deepcopy(body["spec"]["kubeadmConfigSpec"])
-        config["files"][0]["content"] += " "
-        return self.roll("KubeadmControlPlane", {"spec": {"kubeadmConfigSpec": config}})
+        return self.merge(lambda kept: edit(
+            kept, "KubeadmControlPlane", "kubeadmConfigSpec", "files", 0,
+            content="two  spaces, and no end of line\n\ttab "))  # fmt: skip
 
     def add_a_label(self) -> Json:
         """A label of the machines, which is no rule of those that replace them."""
-        labels = {"node.cluster.x-k8s.io/pool": "workers"}
-        change = {"spec": {"template": {"metadata": {"labels": labels}}}}
-        return self.roll("MachineDeployment", change)
+        label = {"node.cluster.x-k8s.io/pool": "workers"}
+        where = ("MachineDeployment", "template", "metadata", "labels")
+        return self.merge(lambda kept: edit(kept, *where, **label))
 
-    def roll(self, kind: str, change: Json) -> Json:
-        """A change that no prediction is asked of, and the hosts whose machines were replaced."""
-        before, (body,) = self.here.machines(), self.here.mirror.all(kind)
-        merge(self.here.client, body, change)
+    def merge(self, change: Callable[[list[Json]], list[Json]]) -> Json:
+        """A change of the file of kept objects: what the preview says of it, and, once it is
+        applied, the hosts whose machines were replaced."""
+        file, sides = self.root / f"sites/adopted/{SITE}.yaml", []
+        before, was = self.here.machines(), file.read_text()
+        for text in (was, yaml.safe_dump_all(change(list(yaml.safe_load_all(was))))):
+            file.write_text(text)
+            site = load_site(self.root, SITE).site
+            assert site, text
+            sides.append(side_of(site, objects_by_name(site)))
+        verdict = judge(compare(SITE, *sides), {}, {})
+        self.expect("up", SITE, "--trial", "--allow", "grow=100")
         self.here.settle()
-        return changed(before, self.here.machines())
+        rolled = sorted(e.host for e in verdict.hosts if e.impact is Impact.REIMAGE)
+        others = {e.impact.value for e in verdict.hosts} - {"none", Impact.REIMAGE.value}
+        seen = changed(before, self.here.machines())
+        return {**seen, "preview": rolled, "others": sorted(others)}
+
+
+def edit(kept: list[Json], kind: str, *path: str | int, **values: str) -> list[Json]:
+    """The kept objects with other values in the spec of the one of a kind."""
+    (at,) = (each["spec"] for each in kept if each["kind"] == kind)
+    for step in path:
+        at = at[step]
+    at.update(values)
+    return kept
+
+
+def reconciled() -> dict[str, int]:
+    """How often each controller of the managers has looked at an object so far."""
+    found: dict[str, int] = {}
+    count = re.compile(r'(?m)^controller_runtime_reconcile_total\{controller="(.+?)".*\} (\S+)$')
+    for number in range(len(managers.NAMES) + len(managers.METAL3)):
+        with urlopen(f"http://127.0.0.1:{managers.FIRST_PORT + 20 + number}/metrics") as answer:
+            for name, times in count.findall(answer.read().decode()):
+                found[name] = found.get(name, 0) + int(float(times))
+    return found
 
 
 def changed(before: Json, after: Json) -> Json:

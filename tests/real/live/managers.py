@@ -19,7 +19,7 @@ SYNCED = r"^example\.com/mode$"
 NAMES = ("capi-core", "capi-kubeadm-control-plane", "capi-kubeadm-bootstrap")
 METAL3 = ("capm3", "metal3-ipam")
 OPERATOR = "baremetal-operator"
-_FIRST_PORT = 9400
+FIRST_PORT = 9400
 """Free in a network namespace of our own; one for each manager of each kind follow."""
 _START_SECONDS = 120.0
 _BURST = ("--kube-api-qps=1000", "--kube-api-burst=2000")
@@ -46,7 +46,7 @@ class Manager:
         self.tool, self.kept = tool, kept
         self.manifests = tool.path.parent / "manifests.yaml"
         self.webhooks, self.health, self._metrics = (
-            _FIRST_PORT + 10 * kind + number for kind in range(3)
+            FIRST_PORT + 10 * kind + number for kind in range(3)
         )
         self._mark = f"--webhook-cert-dir={kept}"
         self.daemon = Daemon(tool.name, kept, self._mark)

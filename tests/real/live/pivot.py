@@ -129,7 +129,7 @@ def main(arguments: list[str]) -> int:
     with metal3_world.running(name, out / "first") as here:
         here.bring_up(made.pop("machines"))
         here.apply(each for manifests in made.values() for each in manifests)
-        managers._FIRST_PORT += 100
+        managers.FIRST_PORT += 100
         with world.managed(locate(metal3_world.GROUPS), out / "second") as (plane, client, _):
             first = Side(here.client, ControlPlane(out / "first" / "plane"), name, clusterctl)
             second = Side(client, plane, name, clusterctl)

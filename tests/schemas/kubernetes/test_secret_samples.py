@@ -2,6 +2,8 @@
 judge of the objects ask of every place. Texts: test_secrets_literals.py and
 test_policies_secrets.py."""
 
+import base64
+import gzip
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -36,6 +38,19 @@ def test_a_value_is_a_secret_by_its_name(name: str, value: str) -> None:
 @pytest.mark.parametrize("words", [*samples.WORDS, *samples.PLAIN_WORDS], ids=" ".join)
 def test_an_argument_is_a_secret_by_its_flag(words: list[str]) -> None:
     assert (any(in_arguments(words)) or any(map(credential, words))) == (words in samples.WORDS)
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_what_is_packed_is_read(pack: Callable[[bytes], bytes]) -> None:
+    """As cloud-init takes files: in base64, with gzip or without."""
+
+    def packed(text: str) -> str:
+        return base64.b64encode(pack(text.encode())).decode()
+
+    assert credential(packed("# für alle\npassword=hunter2!"))
+    assert credential(packed(samples.FORMED["a token of GitHub"][0] + "\n" * 2_000_000))
+    assert bool(credential(packed("ü" * 1_000_000))) == (pack is gzip.compress)
+    assert not any(map(credential, (packed("[Service]\nRestart=always\n"), packed("x" * 99)[:-9])))
 
 
 # --- who asks -------------------------------------------------------------------------------------
