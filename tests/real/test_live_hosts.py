@@ -39,6 +39,7 @@ class TestOnTheRealControllers:
     ) -> None:
         seen = from_json(result["rollouts"][step.experiment.name])
         assert disagreements(step.experiment.predicted, seen) == []
+        assert seen.updated == step.experiment.in_place
         if step.experiment.in_files:
             assert list(contradictions(verdict(step.before, step.after, tmp_path), seen)) == []
 

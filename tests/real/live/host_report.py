@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.real.live.predictions import disagreements
-from tests.real.live.report import PAGE, describe, put
+from tests.real.live.report import PAGE, describe, more, put
 from tests.real.live.run import from_json, observe
 from tests.real.live.trials import SOURCES, STEPS, TRIALS, differences
 
@@ -42,7 +42,14 @@ def _lines(result: dict[str, Any]) -> Iterator[str]:
     for step in STEPS:
         said, seen = step.experiment.predicted, from_json(result["rollouts"][step.experiment.name])
         held += not disagreements(said, seen)
-        cells = ("; ".join([one.outcome, *describe(one.groups)]) for one in (said, seen))
+        words = said.says if any(said.says in each for each in seen.said) else ""
+        cells = (
+            "; ".join([one.outcome, *describe(one.groups), *more(changed, told)])
+            for one, changed, told in (
+                (said, step.experiment.in_place, said.says),
+                (seen, seen.updated, words),
+            )
+        )
         rows.append((step.experiment.name, *cells, seen.seconds, step.experiment.source))
     for trial, found in zip(TRIALS, result["trials"], strict=True):
         held += not differences(trial, found)

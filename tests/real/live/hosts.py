@@ -18,7 +18,7 @@ from tests.real.live.namespace import raise_loopback
 from tests.real.live.patch import merge
 from tests.real.live.run import as_json
 from tests.real.live.state import SITE, Edit, State
-from tests.real.live.trials import ROLLED, ROUNDS, START, STEPS, Trial, differences
+from tests.real.live.trials import ROLLED, ROUNDS, START, STEPS_OF_ROUNDS, Trial, differences
 from tests.real.live.watch import Mirror
 
 STUCK_SECONDS = 180.0
@@ -179,7 +179,9 @@ def main(arguments: list[str]) -> int:
         conduct.bring_up(START)
         ready, before = time.monotonic() - clock, _networks(here)
         seen = {
-            name: as_json(each) for step in STEPS for name, each in conduct.round((step,)).items()
+            name: as_json(each)
+            for steps in STEPS_OF_ROUNDS
+            for name, each in conduct.round(steps).items()
         }
         found: dict[str, Any] = {"rollouts": seen, "networks": [before, _networks(here)]}
         print(f"{time.monotonic() - clock:6.1f} {json.dumps(found)}", flush=True)

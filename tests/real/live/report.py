@@ -21,8 +21,11 @@ from tests.real.live.experiments import history, predicted
 from tests.real.live.namespace import why_not
 from tests.real.live.predictions import Group, Observation, Prediction, disagreements, fates
 from tests.real.live.run import from_json, observe
+from tests.real.live.trials import STEPS
 
 PAGE = ROOT / "docs" / "predictions.md"
+ON_METAL3 = {step.experiment.name for step in STEPS}
+"""The experiments that are made with the real Metal3 too (hosts.py), on fewer hosts."""
 _VERBS = {Impact.REIMAGE: "re-imaged", Impact.REMOVE: "removed", Impact.ADD: "added"}
 _AGAIN = "the files as they are, applied again"
 _FILE = re.compile(r"^[\w.-]+(/[\w.-]+)+$")
@@ -81,8 +84,8 @@ def _place(source: str) -> str:
 
 
 def _rows(steps: Iterable[Step], seen: dict[str, Observation], sources: list[str]) -> Iterator[str]:
-    yield "| change | predicted | observed | s | rule |"
-    yield "|---|---|---|---|---|"
+    yield "| change | predicted | observed | s | rule | Metal3 |"
+    yield "|---|---|---|---|---|---|"
     for step in steps:
         each, found = step.experiment, seen[step.experiment.name]
         what = "; ".join(part for part in (str(each.edit), *each.by_hand) if part) or _AGAIN
@@ -94,6 +97,7 @@ def _rows(steps: Iterable[Step], seen: dict[str, Observation], sources: list[str
             _seen(found, said) + "".join(f"<br>**differs:** {one}" for one in wrong),
             f"{found.seconds:.0f}",
             ", ".join(str(sources.index(one) + 1) for one in _sources(step)),
+            "fake, real" if each.name in ON_METAL3 else "fake",
         )
         yield f"| {' | '.join(cell.replace('|', '/') for cell in cells)} |"
 
@@ -104,14 +108,14 @@ def _said(said: Prediction, in_place: int) -> str:
         f"{_listed(hosts.names)}"
         for impact, hosts in said.hosts.items()
     ]
-    return "<br>".join([said.outcome, *describe(said.groups), *hosts, *_more(in_place, said.says)])
+    return "<br>".join([said.outcome, *describe(said.groups), *hosts, *more(in_place, said.says)])
 
 
 def _seen(found: Observation, said: Prediction) -> str:
     hosts = [f"{_VERBS[i]}: {_listed(names)}" for i, names in fates(found).items() if names]
     says = said.says if any(said.says in each for each in found.said) else ""
-    more = _more(found.updated, says)
-    return "<br>".join([found.outcome, *describe(found.groups), *hosts, *more])
+    others = more(found.updated, says)
+    return "<br>".join([found.outcome, *describe(found.groups), *hosts, *others])
 
 
 def describe(groups: Mapping[str, Group]) -> list[str]:
@@ -130,8 +134,10 @@ def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{each}`" for each in found) if len(found) < 4 else f"{len(found)} hosts"
 
 
-def _more(in_place: int, says: str) -> list[str]:
-    changed = [f"{in_place} machines changed in place"] if in_place else []
+def more(in_place: int, says: str) -> list[str]:
+    """What there is to say besides the numbers."""
+    some = "machine" if in_place == 1 else "machines"
+    changed = [f"{in_place} {some} changed in place"] if in_place else []
     return changed + ([f"“{says}”"] if says else [])
 
 

@@ -3,7 +3,8 @@
 Rows are data (trials.yaml).
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import yaml
 
 from components.effects.vocabulary import Impact
 from controlplane import Manifest
-from tests.real.live.experiment import CHOICE, PLANNER, Experiment, done
-from tests.real.live.experiments import UBUNTU, history
-from tests.real.live.predictions import Group
+from tests.real.live.experiment import CHOICE, PLANNER, Experiment, done, still
+from tests.real.live.experiments import ROUNDS as EVERYWHERE
+from tests.real.live.experiments import history
+from tests.real.live.predictions import Group, Prediction
 from tests.real.live.state import Edit, Row, host_name, start
 
 START = start(
@@ -34,29 +36,59 @@ def _hosts(pool: str) -> frozenset[str]:
 
 
 NEW = host_name("stocked", 2)
+_STOCKED, _SPARED = {NEW, host_name("stocked", 4)}, _hosts("spared")
+_THERE = {each.name: each for each in chain.from_iterable(EVERYWHERE)}
+
+
+def _here(name: str, predicted: Prediction, in_place: int = 0) -> Experiment:
+    """An experiment that the fake's site has too, with what is predicted of this one."""
+    return replace(_THERE[name], predicted=predicted, in_place=in_place)
+
+
+def _refused(name: str, group: str, machines: int) -> Experiment:
+    groups = {group: Group(0, 0, 0, machines)}
+    return _here(name, replace(_THERE[name].predicted, groups=groups))
+
+
 ROLLOUTS = (
-    Experiment(
-        "image, 1 out",
-        Edit({"pools.one.os": UBUNTU}),
-        done({"one": Group(2, 2, 1, 1)}, Impact.REIMAGE, _hosts("one")),
-        PLANNER,
+    (
+        _here("synced label", still(one=2), 2),
+        _here("drain timeout", still(two=4), 4),
+        _here("label of the control plane", still(control=1), 1),
+        _here("rack of a host", still(surge=2)),
+        _here("spare added", still(stocked=1)),
+        _here("order of pools, zones and hosts", still(spared=1)),
     ),
-    Experiment(
-        "image, surge with a spare",
-        Edit({"pools.surge.os": UBUNTU}),
-        done({"surge": Group(2, 2, 1, 2)}, Impact.REIMAGE, _hosts("surge"), 2),
-        f"{PLANNER}; {CHOICE}",
+    (
+        _refused("a minor skipped", "control", 1),
+        _refused("workers ahead", "surge", 2),
+        replace(
+            _here("image, OnDelete", still(spared=1)), edit=Edit({"pools.spared.os": "rocky-9"})
+        ),
     ),
-    Experiment(
-        "host added",
-        Edit(added={NEW: ("stocked", "a")}),
-        done({"stocked": Group(0, 1, 1, 1)}, Impact.ADD, {NEW}),
-        PLANNER,
+    (_here("image, 1 out", done({"one": Group(2, 2, 1, 1)}, Impact.REIMAGE, _hosts("one"))),),
+    (
+        replace(
+            _here(
+                "image, surge with a spare",
+                done({"surge": Group(2, 2, 1, 2)}, Impact.REIMAGE, _hosts("surge"), 2),
+            ),
+            source=f"{PLANNER}; {CHOICE}",
+        ),
+    ),
+    (
+        replace(
+            _here("host added", done({"stocked": Group(0, 1, 1, 1)}, Impact.ADD, _STOCKED, 1)),
+            edit=Edit(added={NEW: ("stocked", "a")}),
+        ),
+        _here("a spare fewer", done({"spared": Group(0, 1, 1, 1)}, Impact.ADD, _SPARED, 1)),
     ),
 )
-"""One after the other: the operator's test mode has one image for all hosts, so that those that are
-written and those that are wiped at one time may hold each other up without end."""
-STEPS = [step for steps in history(START, [(each,) for each in ROLLOUTS]) for step in steps]
+"""Rounds. Where hosts are wiped there is one experiment alone: the operator's test mode has one
+image for all hosts, so that those that are written and those that are wiped at one time hold each
+other up."""
+STEPS_OF_ROUNDS = tuple(history(START, ROLLOUTS))
+STEPS = [*chain.from_iterable(STEPS_OF_ROUNDS)]
 ROLLED = STEPS[-1].after
 
 
