@@ -42,6 +42,7 @@ import signal, sys
 from pathlib import Path
 
 from foresite import cli, interruption
+from foresite.commands import check
 from foresite.delivery.stack.engine import Engine
 
 ignored, folder, how, seconds, *words = sys.argv[1:]
@@ -56,7 +57,7 @@ def command(_):
     engine.follow(words, lambda line: None) if how == "follow" else engine.run(*words)
     return 0
 
-cli._command = lambda _: command
+check.run = command
 sys.exit(cli.main(["check"]))
 """
 AT_ONCE, NEVER = "0", "3600"
