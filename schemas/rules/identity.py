@@ -123,15 +123,22 @@ UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""
 
 
-def host_places(site: Site) -> Iterator[Finding]:
-    """Each host names a pool and a zone that the site has."""
-    for column in ("pool", "zone"):
-        known = [each.name for each in getattr(site.file, f"{column}s")]
-        strange = set(site.cells(column)).difference(known, ("",))
-        for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
-            if value in strange:
-                advice = advise(value, known, f"write one of {', '.join(known)}, or add it")
-                yield say(f"{column}-of-host-unknown", HostCell(host.line, column), value, advice)
+def host_pools(site: Site) -> Iterator[Finding]:
+    """Each host names a pool that the site has."""
+    yield from _strangers(site, "pool", [each.name for each in site.file.pools])
+
+
+def host_zones(site: Site) -> Iterator[Finding]:
+    """Each host names a zone that the site has."""
+    yield from _strangers(site, "zone", [each.name for each in site.file.zones])
+
+
+def _strangers(site: Site, column: str, known: list[str]) -> Iterator[Finding]:
+    strange = set(site.cells(column)).difference(known, ("",))
+    for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
+        if value in strange:
+            advice = advise(value, known, f"write one of {', '.join(known)}, or add it")
+            yield say(f"{column}-of-host-unknown", HostCell(host.line, column), value, advice)
 
 
 def host_duplicates(site: Site) -> Iterator[Finding]:
