@@ -39,6 +39,7 @@ ORDER = f"{_CONTROLLERS}/machineset/machineset_deletion_order.go"
 SETS = f"{_CONTROLLERS}/machineset/machineset_controller.go"
 WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
 _CHOSEN = TOLD.say("chosen", mark=scale.DELETE_MACHINE)
+_TYPE = path("spec.rollout.strategy.type")
 
 
 def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
@@ -47,7 +48,7 @@ def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> I
     hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
-    if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
+    if value(change.after, *_TYPE) == "OnDelete":
         why = f"{what}; with OnDelete no machine is replaced until a person deletes it"
         why += f"; {held.why}" if held else ""
         return [effect(change, field, Impact.NONE, why, ON_DELETE, action)]
@@ -123,16 +124,19 @@ def rolls_out(change: ObjectChange | None) -> bool:
     """True if a change of a MachineDeployment replaces all of its machines."""
     if change is None or change.before is None or change.after is None:
         return False
-    if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
+    if value(change.after, *_TYPE) == "OnDelete":
         return False
     paths = (field.path for field in change.fields)
     rolls = any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
     return rolls or any(asked(change, field) for field in change.fields)
 
 
-def not_on_delete(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
-    """True if machines that OnDelete left behind are replaced now."""
-    return bool(field.after != "OnDelete")
+def not_on_delete(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
+    """True if machines that OnDelete left behind are replaced now. Where no type is written the
+    webhook puts RollingUpdate, so OnDelete also ends with the map that it is in."""
+    was, now = (value(each, *_TYPE) for each in change.both)
+    inside = field.path == _TYPE[: len(field.path)]
+    return inside and now != "OnDelete" and (was == "OnDelete" or field.path == _TYPE)
 
 
 def misses_labels(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bool:

@@ -327,6 +327,15 @@ def test_on_delete_replaces_nothing_until_it_ends() -> None:
     assert (effect.impact, effect.hosts) == (Impact.UNKNOWN, names(edge(), "disk"))
 
 
+@pytest.mark.parametrize("at", ["spec.rollout", "spec.rollout.strategy"])
+def test_on_delete_also_ends_with_the_map_that_it_is_in(at: str) -> None:
+    # CAPI internal/webhooks/machinedeployment.go, Default: no type is RollingUpdate.
+    effect = edited(edge(), "MachineDeployment/disk", {at: ABSENT}).one("MachineDeployment/disk")
+    assert (effect.impact, effect.hosts) == (Impact.UNKNOWN, names(edge(), "disk"))
+    found = edited(tsukuba(), "MachineDeployment/cpu", {at: ABSENT})
+    assert found.one("MachineDeployment/cpu").impact is Impact.NONE
+
+
 def test_the_webhook_of_deployments_refuses_other_clusters_and_selectors() -> None:
     # CAPI internal/webhooks/machinedeployment.go: clusterName; selector against template labels.
     for field in ("clusterName", "template.spec.clusterName"):
