@@ -78,7 +78,8 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     """The way without a rollout, where nothing but the bootstrap configuration differs."""
     at = path("spec.template.spec.bootstrap")
     rolling = [f.path for f in change.fields for r in ROLLING_FIELDS if f.path[: len(r)] == r]
-    if any(each[: len(at)] != at for each in rolling):
+    others = any(each[: len(at)] != at for each in rolling)
+    if others or any(asked(change, each) for each in change.fields):
         return ""
     name = value(change.after, *at, "configRef", "name")
     made = template_change(site, kinds.CONFIG_TEMPLATE, name)

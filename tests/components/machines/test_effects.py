@@ -336,6 +336,17 @@ def test_on_delete_also_ends_with_the_map_that_it_is_in(at: str) -> None:
     assert found.one("MachineDeployment/cpu").impact is Impact.NONE
 
 
+def test_no_smaller_way_is_offered_beside_a_rollout_that_is_asked_for() -> None:
+    before, after = (side(each) for each in (tsukuba(), with_boot(tsukuba(), ntp=["10.17.0.3"])))
+    name = (MACHINES, "MachineDeployment/cpu")
+    assert verdict_of(before, after).one(name[1], "spec", "template").way
+    body = body_with(after.objects[name], {("spec", "rollout", "after"): "2026-01-01T00:00:00Z"})
+    asking = after.objects[name]._replace(body=body)
+    after = replace(after, objects={**after.objects, name: asking})
+    found = verdict_of(before, after)
+    assert {each.way for each in found.of(name[1]) if each.impact is Impact.REIMAGE} == {""}
+
+
 def test_the_webhook_of_deployments_refuses_other_clusters_and_selectors() -> None:
     # CAPI internal/webhooks/machinedeployment.go: clusterName; selector against template labels.
     for field in ("clusterName", "template.spec.clusterName"):
