@@ -4,6 +4,7 @@ The file is a List as kubectl writes it, with the fields' owners. Of Secrets it 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from components.machines.effects.concerned import format_path
 from components.making.manifest import Json
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import ApiServer
-from schemas.facts.adopted import KINDS
+from schemas.kubernetes.bodies import Path as Place
 from schemas.kubernetes.bodies import mapping, nodes
 from schemas.kubernetes.manifests import MAX_DEPTH
 from schemas.kubernetes.masking import HIDDEN
@@ -35,16 +36,18 @@ _WRITE = "write it by foresite adopt read, or by kubectl get -o json --show-mana
 TABLE = read_table(__file__)
 Key = tuple[str, str]
 """The kind and name of an object."""
+Secret = tuple[Key, Place, str]
+"""What was a secret: its object, its place there, and the words for both and their line."""
 
 
 class Bundle(NamedTuple):
-    """The objects of a namespace, by kind and name; ``context`` is where they were read, and
-    ``secrets`` says what was a secret in those that would be kept."""
+    """The objects of a namespace, by kind and name, without their ``secrets``; ``context`` is where
+    they were read."""
 
     context: str
     namespace: str
     objects: Mapping[Key, Json]
-    secrets: list[str]
+    secrets: list[Secret]
 
     def of(self, kind: str) -> list[Json]:
         """The objects of a kind, by name."""
@@ -90,39 +93,52 @@ def _objects(server: ApiServer, api: str, plural: str, namespace: str) -> Iterat
                 yield {"apiVersion": api, "kind": "Secret", "metadata": named}
             else:
                 body = {"apiVersion": api, "kind": kind, **each}
-                _cleaned(body)
+                _hide_secrets(body)
                 yield body
         more = str(mapping(answer, "metadata").get("continue") or "")
         if not more:
             return
 
 
-def _cleaned(body: Json) -> list[tuple[str, str, str]]:
-    """Take copies of whole objects out of an object, and words in place of each secret: the path,
-    what it is, and the secret. Raises UsageError for an object that is too deep."""
+def _hide_secrets(body: Json) -> list[tuple[Place, str, str | int]]:
+    """Take copies of whole objects out of an object, and words in place of each secret: its place,
+    what it is, and the secret, in the object's order. Raises UsageError where it is too deep."""
     annotations = mapping(body, "metadata", "annotations")
     for each in _NOT_KEPT:
         annotations.pop(each, None)
     found, every = [], [*nodes(body)]
-    if max(len(path) for path, _ in every) > MAX_DEPTH:
+    if max(len(at) for at, _ in every) > MAX_DEPTH:
         raise UsageError(f"{title(body)} is nested deeper than {MAX_DEPTH} levels")
-    look = suspect(each for _, each in every if isinstance(each, str))
-    for path, holder in every:
-        listed = enumerate(holder) if isinstance(holder, list) else ()
-        for key, value in [*(holder.items() if isinstance(holder, dict) else listed)]:
-            if isinstance(value, str) and (what := _secret(holder, key, value, look=look)):
-                found.append((format_path((*path, key)), what, value))
-                holder[key] = f"{_MARK}{what}"
+    look, holders = suspect(each for _, each in every if isinstance(each, str)), dict(every)
+    for at, value in every:
+        if isinstance(value, str | int) and not isinstance(value, bool):
+            holder = holders[at[:-1]]
+            if what := _secret(holder, at, value, look=look):
+                found.append((at, what, value))
+                holder[at[-1]] = f"{_MARK}{what}"
     return found
 
 
-def _secret(holder: Any, key: Any, value: str, *, look: bool) -> str:
-    """What kind of secret a value is; empty where it is none. ``look`` at what the value says."""
-    if value.startswith(_MARK):
-        return value.removeprefix(_MARK)
-    name = holder.get("name") if key == "value" else key
-    named = isinstance(name, str) and is_secret(name, value)
-    return (credential(value) if look else "") or WRITTEN_OUT * named
+def _secret(holder: Any, at: Place, value: str | int, *, look: bool) -> str:
+    """What kind of secret a value is; empty where it is none. ``look`` at what the value says. A
+    text in a list has the list's name."""
+    text = str(value)
+    if text.startswith(_MARK):
+        return text.removeprefix(_MARK)
+    name = next((step for step in at[::-1] if isinstance(step, str)), "")
+    name = holder.get("name") if at[-1] == "value" else name
+    named = isinstance(name, str) and is_secret(name, text)
+    return (credential(text) if look else "") or WRITTEN_OUT * named
+
+
+def _find(data: bytes, key: str | int, value: str | int, start: int) -> int:
+    """Where a value is written from a byte on, by Python, jq or kubectl; -1 where it is not. Values
+    may be alike, above all hidden ones: their keys, and the file's order, tell them apart."""
+    plain = json.dumps(value, ensure_ascii=False)
+    of_go = re.sub("[&<>\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", plain)
+    head = f"{json.dumps(key)}: " if isinstance(key, str) else ""
+    texts = {f"{head}{each}".encode(errors="replace") for each in (json.dumps(value), plain, of_go)}
+    return min((at for each in texts if (at := data.find(each, start)) >= 0), default=-1)
 
 
 def parse(path: Path) -> Bundle:
@@ -137,14 +153,21 @@ def parse(path: Path) -> Bundle:
         raise UsageError(f"{path}: no List with objects: {_WRITE}")
     if len(listed) > MOST_OBJECTS:
         raise UsageError(f"{path}: more than {MOST_OBJECTS} objects: too many")
-    objects, secrets = dict[Key, Json](), list[str]()
+    objects, secrets = dict[Key, Json](), list[Secret]()
+    line, end = 1, 0
     for number, each in enumerate(listed):
         key = _identity(each, f"{path}: items[{number}]")
         if key in objects:
             raise UsageError(f"{path}: {' '.join(key)} is there twice: of one namespace alone")
-        for at, what, value in _cleaned(each):
-            line = data.count(b"\n", 0, max(0, data.find(json.dumps(value).encode()))) + 1
-            secrets += [f"{path}:{line}: {' '.join(key)} {at} holds {what}"] * (key[0] in KINDS)
+        for place, what, value in _hide_secrets(each):
+            where, at = str(path), _find(data, place[-1], value, end)
+            if at < 0:  # written in another way, and so is the rest: to look on takes too long
+                data = b""
+            else:
+                line, end = line + data.count(b"\n", end, at), at + 1
+                where = f"{path}:{line}"
+            said = f"{where}: {' '.join(key)} {format_path(place)} holds {what}"
+            secrets.append((key, place, said))
         objects[key] = each
     spaces = sorted({str(mapping(each, "metadata").get("namespace")) for each in listed})
     if len(spaces) > 1:
