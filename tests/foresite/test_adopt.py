@@ -486,10 +486,13 @@ def test_what_no_list_may_hold_is_unknown(
 def test_a_kept_object_fits_its_schema(adopted: Path) -> None:
     known(adopted)
     file = adopted / WRITTEN[2]
-    file.write_text(file.read_text().replace("  replicas: 2", '  replicas: "two"'))
-    (problem,) = load_site(adopted, "prod").problems
-    assert (problem.code.value, problem.file) == ("object-invalid", WRITTEN[2])
-    assert "replicas" in file.read_text().splitlines()[problem.line - 1]
+    text = file.read_text()
+    for wrong, said in (('replicas: "two"', ""), ("replicas: 2\n  newField: 1", "unknown field")):
+        file.write_text(text.replace("  replicas: 2", f"  {wrong}"))
+        (problem,) = load_site(adopted, "prod").problems
+        assert (problem.code.value, problem.file) == ("object-invalid", WRITTEN[2])
+        assert wrong.split()[-2] in file.read_text().splitlines()[problem.line - 1]
+        assert said in problem.message and "a version that this Foresite does not" in problem.fix
 
 
 def test_bmc_addresses_that_say_the_same() -> None:
