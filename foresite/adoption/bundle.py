@@ -29,25 +29,23 @@ MOST_OBJECTS = 50_000
 _PAGE = 500
 _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 CONTEXT, NAMESPACE = "foresite.dev/context", "foresite.dev/namespace"
-_NOT_KEPT = ("kubectl.kubernetes.io/last-applied-configuration",)
-"""Annotations with copies of whole objects, in which a Secret's data may be."""
+_NOT_KEPT = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation with a copy of a whole object, in which a Secret's data may be."""
 _MARK = f"{HIDDEN}: "
 _WRITE = "write it by foresite adopt read, or by kubectl get -o json --show-managed-fields"
 TABLE = read_table(__file__)
 Key = tuple[str, str]
 """The kind and name of an object."""
-Secret = tuple[Key, Place, str]
-"""What was a secret: its object, its place there, and the words for both and their line."""
 
 
 class Bundle(NamedTuple):
-    """The objects of a namespace, by kind and name, without their ``secrets``; ``context`` is where
-    they were read."""
+    """The objects of a namespace, by kind and name, without their ``secrets``, each the object, the
+    place there and the words for it; ``context`` is where they were read."""
 
     context: str
     namespace: str
     objects: Mapping[Key, Json]
-    secrets: list[Secret]
+    secrets: list[tuple[Key, Place, str]]
 
     def of(self, kind: str) -> list[Json]:
         """The objects of a kind, by name."""
@@ -101,34 +99,30 @@ def _objects(server: ApiServer, api: str, plural: str, namespace: str) -> Iterat
 
 
 def _hide_secrets(body: Json) -> list[tuple[Place, str, str | int]]:
-    """Take copies of whole objects out of an object, and words in place of each secret: its place,
+    """Take the copy of an object out of it, and words in place of each secret: its place,
     what it is, and the secret, in the object's order. Raises UsageError where it is too deep."""
-    annotations = mapping(body, "metadata", "annotations")
-    for each in _NOT_KEPT:
-        annotations.pop(each, None)
+    mapping(body, "metadata", "annotations").pop(_NOT_KEPT, None)
     found, every = [], [*nodes(body)]
     if max(len(at) for at, _ in every) > MAX_DEPTH:
         raise UsageError(f"{title(body)} is nested deeper than {MAX_DEPTH} levels")
     look, holders = suspect(each for _, each in every if isinstance(each, str)), dict(every)
     for at, value in every:
-        if isinstance(value, str | int) and not isinstance(value, bool):
-            holder = holders[at[:-1]]
-            if what := _secret(holder, at, value, look=look):
-                found.append((at, what, value))
-                holder[at[-1]] = f"{_MARK}{what}"
+        holder = holders[at[:-1]]
+        if isinstance(value, str | int) and (what := _secret(holder, at, str(value), look=look)):
+            found.append((at, what, value))
+            holder[at[-1]] = f"{_MARK}{what}"
     return found
 
 
-def _secret(holder: Any, at: Place, value: str | int, *, look: bool) -> str:
-    """What kind of secret a value is; empty where it is none. ``look`` at what the value says. A
-    text in a list has the list's name."""
-    text = str(value)
-    if text.startswith(_MARK):
-        return text.removeprefix(_MARK)
-    name = next((step for step in at[::-1] if isinstance(step, str)), "")
-    name = holder.get("name") if at[-1] == "value" else name
-    named = isinstance(name, str) and is_secret(name, text)
-    return (credential(text) if look else "") or WRITTEN_OUT * named
+def _secret(holder: Any, at: Place, value: str, *, look: bool) -> str:
+    """What kind of secret a value is; empty where it is none. A list names what is in it; ``look``
+    at what the value says."""
+    if value.startswith(_MARK):
+        return value.removeprefix(_MARK)
+    name = [each for each in at if isinstance(each, str)][-1]
+    name = holder.get("name") if name == at[-1] == "value" else name
+    named = isinstance(name, str) and is_secret(name, value)
+    return (credential(value) if look else "") or WRITTEN_OUT * named
 
 
 def _find(data: bytes, key: str | int, value: str | int, start: int) -> int:
@@ -153,19 +147,17 @@ def parse(path: Path) -> Bundle:
         raise UsageError(f"{path}: no List with objects: {_WRITE}")
     if len(listed) > MOST_OBJECTS:
         raise UsageError(f"{path}: more than {MOST_OBJECTS} objects: too many")
-    objects, secrets = dict[Key, Json](), list[Secret]()
-    line, end = 1, 0
+    objects, secrets, line, end = dict[Key, Json](), list[tuple[Key, Place, str]](), 1, 0
     for number, each in enumerate(listed):
         key = _identity(each, f"{path}: items[{number}]")
         if key in objects:
             raise UsageError(f"{path}: {' '.join(key)} is there twice: of one namespace alone")
         for place, what, value in _hide_secrets(each):
-            where, at = str(path), _find(data, place[-1], value, end)
-            if at < 0:  # written in another way, and so is the rest: to look on takes too long
-                data = b""
-            else:
-                line, end = line + data.count(b"\n", end, at), at + 1
-                where = f"{path}:{line}"
+            at = _find(data, place[-1], value, end)
+            # Written in another way, as the rest will be: to look on for all takes too long.
+            data = data if at >= 0 else b""
+            line, end = line + data.count(b"\n", end, at), at + 1
+            where = f"{path}:{line}" if data else path
             said = f"{where}: {' '.join(key)} {format_path(place)} holds {what}"
             secrets.append((key, place, said))
         objects[key] = each

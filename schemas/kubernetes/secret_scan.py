@@ -221,19 +221,14 @@ def _kind_or_name(text: str) -> str:
 
 def _unpack(text: str) -> str:
     """The text in base64, also of gzip; empty where there is none."""
-    if not _BASE64.fullmatch(text):
-        return ""
-    try:
-        data = base64.b64decode("".join(text.split()), validate=True)
-    except binascii.Error:
-        return ""
-    if not data.startswith(_GZIP):
-        return data.decode("utf-8", "replace")
-    found, file = bytearray(), gzip.GzipFile(fileobj=io.BytesIO(data))
-    with contextlib.suppress(OSError, EOFError, zlib.error):
-        while more := file.read1(MOST_UNPACKED - len(found)):
+    packed = "".join(text.split()) if _BASE64.fullmatch(text) else ""
+    data, found = b"", bytearray()
+    with contextlib.suppress(binascii.Error, OSError, EOFError, zlib.error):
+        data = base64.b64decode(packed, validate=True)
+        file = gzip.GzipFile(fileobj=io.BytesIO(data))
+        while data.startswith(_GZIP) and (more := file.read1(MOST_UNPACKED - len(found))):
             found += more
-    return found.decode("utf-8", "replace") + _UNREAD * (len(found) == MOST_UNPACKED)
+    return (found or data).decode("utf-8", "replace") + _UNREAD * (len(found) == MOST_UNPACKED)
 
 
 def suspect(texts: Iterable[str]) -> bool:

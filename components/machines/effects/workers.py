@@ -7,9 +7,9 @@ from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import kinds, labels, scale
 from components.machines.effects.anykind import (
-    asked,
     removal,
     removal_action,
+    rollout_words,
     rules,
     table,
 )
@@ -44,7 +44,7 @@ _TYPE = path("spec.rollout.strategy.type")
 
 def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field that Cluster API compares differs: the machines are replaced."""
-    what = asked(change, field) or _what(site, change, field)
+    what = rollout_words(change, field) or _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
@@ -79,7 +79,7 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     at = path("spec.template.spec.bootstrap")
     rolling = [f.path for f in change.fields for r in ROLLING_FIELDS if f.path[: len(r)] == r]
     others = any(each[: len(at)] != at for each in rolling)
-    if others or any(asked(change, each) for each in change.fields):
+    if others or any(rollout_words(change, each) for each in change.fields):
         return ""
     name = value(change.after, *at, "configRef", "name")
     made = template_change(site, kinds.CONFIG_TEMPLATE, name)
@@ -129,7 +129,7 @@ def rolls_out(change: ObjectChange | None) -> bool:
         return False
     paths = (field.path for field in change.fields)
     rolls = any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
-    return rolls or any(asked(change, field) for field in change.fields)
+    return rolls or any(rollout_words(change, field) for field in change.fields)
 
 
 def not_on_delete(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
