@@ -26,14 +26,12 @@ _SITES = ("lab-1", "sapporo-1", "tokyo-1", "tsukuba-1")
 _CLUSTERS = ("mgmt-lab", "mgmt-jp-east", "mgmt-jp-north")
 """Foresite's example sites and their management clusters. Any other site is real, and so is one of
 these on another cluster; but not a site of the trial API server, on which nothing is installed."""
-_TRIAL = "trial"
 
 
 def placeholders(file: SiteFile) -> Iterator[Finding]:
     """Values of an example are not left over: each is the site's own to write."""
     written = file.model_dump(mode="json", exclude_unset=True)
-    shipped = file.site in _SITES and file.management in _CLUSTERS
-    example = shipped or file.management == _TRIAL
+    example = (file.site in _SITES and file.management in _CLUSTERS) or file.management == "trial"
     row, values = ("placeholder-left", _PLACEHOLDER) if example else ("example-left", _LEFT)
     found = [path for path, text in leaves(written) if values.search(str(text))]
     if found:

@@ -124,9 +124,9 @@ def test_a_bmc_that_never_ends_is_left(
     most: float,
 ) -> None:
     monkeypatch.setattr(redfish, bound, most)
-    nics = [{"@odata.id": f"{SYSTEMS}/1/n/1?{number}"} for number in range(20_000)]
-    nic = {f"{SYSTEMS}/1/n/1?{number}": {} for number in range(20_000)}
-    intake = read(bmc({f"{SYSTEMS}/1/n": {"Members": nics}, **nic}))
+    nics: dict[str, Any] = {f"{SYSTEMS}/1/n/1?{number}": {} for number in range(20_000)}
+    members = [{"@odata.id": path} for path in nics]
+    intake = read(bmc({f"{SYSTEMS}/1/n": {"Members": members}, **nics}))
     assert "it has not ended after" in intake.problems[0].message and not intake.records
     assert len(asked) == 40 or bound == "SECONDS"
 
