@@ -18,6 +18,7 @@ from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import expected_objects, read
 from preview.states.git import GitError
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 
 
 class Look(NamedTuple):
@@ -87,6 +88,6 @@ def _as_text(look: Look) -> str:
     lines = [f"{look.site}: {count(len(look.differences), 'difference')}, {read_from}"]
     if look.note:
         lines.append(f"  {look.note}")
-    for named in dict.fromkeys(each.object for each in look.differences):
-        lines += [f"  {named}", *(f"    {e}" for e in look.differences if e.object == named)]
+    for named, found in grouped((each.object, each) for each in look.differences).items():
+        lines += [f"  {named}", *(f"    {each}" for each in found)]
     return "\n".join(lines)

@@ -11,11 +11,12 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest
+from components.making.manifest import Json
 from components.making.patches import patches_of
 from components.trace import Carriers, carriers
 from foresite.command import OK, count, report, repository, show
 from foresite.commands.check import read_site
+from schemas.kubernetes.grouping import grouped
 from schemas.kubernetes.masking import shorten
 from schemas.model.patches import Patch
 from schemas.model.primitives import Model
@@ -166,10 +167,7 @@ def _carrier_lines(found: Carriers | None) -> list[str]:
         return [f"  in:   no object; {where}"]
     lines = [f"  in:   {count(sum(map(len, found.objects.values())), 'object')}"]
     for component, manifests in found.objects.items():
-        kinds: dict[str, list[Manifest]] = {}
-        for manifest in manifests:
-            kinds.setdefault(manifest.kind, []).append(manifest)
-        for group in kinds.values():
+        for group in grouped((each.kind, each) for each in manifests).values():
             lines += [f"        {component}: {each.title}" for each in group[:SHOWN]]
             if len(group) > SHOWN:
                 lines.append(f"        {component}: and {len(group) - SHOWN} more {group[0].kind}s")

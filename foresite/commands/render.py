@@ -20,6 +20,7 @@ from foresite.command import FOUND, OK, UsageError, no_site, report, repository
 from foresite.commands.check import Examined, examine, findings, show_problems, stacks
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import grouped
 from schemas.kubernetes.masking import shorten
 from schemas.model.management import STACK
 from schemas.reading.bounded import parse_json, read_regular
@@ -62,11 +63,11 @@ def _files(site: Site) -> tuple[dict[str, str], Examined]:
 
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
     """The files of a site by path, in the order that they would be applied; the index last."""
-    groups: dict[str, list[Manifest]] = {}
-    for component, manifests in objects.items():
-        for manifest in manifests:
-            path = f"{manifest.target.value}/{component}/{manifest.kind.lower()}.yaml"
-            groups.setdefault(path, []).append(manifest)
+    groups = grouped(
+        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", each)
+        for component, manifests in objects.items()
+        for each in manifests
+    )
     files = {path: dump_all([each.body for each in group]) for path, group in groups.items()}
     listed = {
         path: {"objects": len(groups[path]), "sha256": hashlib.sha256(text.encode()).hexdigest()}
