@@ -60,8 +60,8 @@ def ordering(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     pools = [pool for model in models_held_by(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     source = f"{PRIORITIES}, {PREEMPTION}"
-    found = effect(change, field, Impact.DRAIN, TOLD.say("other_order"), source)
-    yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
+    why, most = TOLD.say("other_order"), running(site.side, hosts)
+    yield effect(change, field, Impact.DRAIN, why, source, hosts=hosts, at_most=most)
 
 
 def _order(side: Side | None, change: ObjectChange) -> list[str]:

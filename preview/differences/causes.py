@@ -72,8 +72,11 @@ def groups(edits: list[Edit]) -> list[list[Edit]]:
     """Edits that are done together: those of one host's line; of many hosts all of them."""
     hosts = {edit.host for edit in edits if edit.host}
     many = "hosts" if len(hosts) > TRIED else ""
-    keys = ((many or edit.host) if edit.host else index for index, edit in enumerate(edits))
-    return [*grouped(zip(keys, edits, strict=True)).values()]
+
+    def key(index: int, edit: Edit) -> str | int:
+        return (many or edit.host) if edit.host else index
+
+    return list(grouped((key(index, edit), edit) for index, edit in enumerate(edits)).values())
 
 
 def _carriers(

@@ -101,9 +101,12 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
 
 def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
     """The fields that differ; those of many items of a list that change alike as one."""
-    items = (tuple(isinstance(step, Item) or step for step in e.path) for e in found.fields)
-    keys = ((at, repr(e.before), repr(e.after)) for at, e in zip(items, found.fields, strict=True))
-    alike = [*grouped(zip(keys, found.fields, strict=True)).values()]
+
+    def likeness(each: FieldChange) -> object:
+        at = tuple(isinstance(step, Item) or step for step in each.path)
+        return at, repr(each.before), repr(each.after)
+
+    alike = list(grouped((likeness(each), each) for each in found.fields).values())
     some, more = first_few(alike, room.fields)
     for fields in some:
         line = _field(fields[0], room)

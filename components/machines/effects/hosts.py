@@ -160,6 +160,7 @@ def _anew(
     return [effect(change, field, Impact.NONE, why, STATES, action, hosts=hosts)]
 
 
-_HOSTS, *_FIRMWARE = table(vars(names) | globals()).kinds
-RULES = [*narrow(rules(_HOSTS), {_HOSTS.name: _anew}), *rules(*_FIRMWARE)]
+_TABLE = table(vars(names) | globals())
+_FIRMWARE = [each for each in _TABLE.kinds if each.name != KIND]
+RULES = [*narrow(rules(_TABLE.kind(KIND)), {KIND: _anew}), *rules(*_FIRMWARE)]
 """The rules of hosts."""

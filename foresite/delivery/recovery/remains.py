@@ -134,7 +134,10 @@ def restore_fields(inputs: Json, found: Leftovers) -> Json:
     """The inputs of a state with fields that the cluster has: the next ``up`` takes them away."""
     body = deepcopy(inputs)
     for (*above, last), value in found.items():
-        reduce(lambda into, key: into.setdefault(key, {}), above, body)[last] = deepcopy(value)
+        into = body
+        for key in above:
+            into = into.setdefault(key, {})
+        into[last] = deepcopy(value)
     return body
 
 
