@@ -7,7 +7,7 @@ and the controllers that each rule names.
 from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import LABELS, effect, former, not_known
 from components.effects.pods import pod_spec
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.manifest import Target
 from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import PREFIX as POD_SECURITY_LABELS
@@ -98,7 +98,7 @@ def still_named(site: SiteChange, change: ObjectChange, _field: Field) -> dict[s
     return {"still": ", ".join(still)} if still else {}
 
 
-TABLE = read_table(globals())
+TABLE = read_kinds(globals())
 RESOURCES = TABLE.kinds
 SHARED = ("classes", "fenced", "traffic", "priority_class_removal")
 """Judges that tables of components name too."""

@@ -15,7 +15,7 @@ from components.effects import (
 )
 from components.effects.applying import effect, former, rules
 from components.effects.placement import running
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
@@ -94,6 +94,6 @@ def throttle_change(site: SiteChange, change: ObjectChange, field: Field) -> Eff
     yield from TABLE.judges["renamed" if gone else "counted"](site, change, field)
 
 
-TABLE = read_table(vars(access) | vars(resources) | globals())
+TABLE = read_kinds(vars(access) | vars(resources) | globals())
 RULES = rules(*TABLE.kinds)
 """For the kinds of this component; Kubernetes' rules come behind them."""

@@ -10,7 +10,7 @@ from typing import Any
 from components.effects import FieldChange, ObjectChange, Path, SiteChange
 from components.effects.rules import path
 from components.machines.effects import kinds
-from components.machines.effects.anykind import rules, table
+from components.machines.effects.anykind import machine_kinds, machine_rules
 from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
 from schemas.kubernetes.grouping import grouped
@@ -73,5 +73,5 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
             yield format_path(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
-RULES = rules(*table(globals()).kinds)
+RULES = machine_rules(*machine_kinds(globals()).kinds)
 """The rules of templates that machines are made from."""
