@@ -12,7 +12,7 @@ from components.making.told import Told
 from components.schedulers.admission import literal, policy
 from components.schedulers.names import run_here
 from schemas.facts.site import Site
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.scheduling import Backend, Gang
 
 WRITTEN = (NAME, SIZE, TIMEOUT)
@@ -49,7 +49,7 @@ def _between(gangs: list[tuple[Backend, Gang]]) -> list[Json]:
 
 def _by_prefix(gangs: list[tuple[Backend, Gang]]) -> dict[str, list[str]]:
     """The schedulers that read annotations with each prefix; several may share one."""
-    return grouped((gang.annotation_prefix, backend.name) for backend, gang in gangs)
+    return group_by_key((gang.annotation_prefix, backend.name) for backend, gang in gangs)
 
 
 def _strange(gangs: list[tuple[Backend, Gang]]) -> str:

@@ -21,7 +21,7 @@ from schemas.kubernetes.node_labels import copied_to_nodes
 from schemas.model.codes import Code
 from schemas.model.hardware import BmcProtocol
 from schemas.model.management import FOLDER, ManagementFile
-from schemas.model.primitives import DnsLabel, minor, numbers
+from schemas.model.primitives import DnsLabel, minor, version_numbers
 from schemas.model.problem import Problem, whole_file
 from schemas.model.texts import words
 from schemas.reading.catalogue import catalogue_of, load_release, release_names
@@ -217,7 +217,7 @@ def management_versions(site: Site) -> Iterator[Finding]:
     theirs, mine = managed.release.cluster_api, site.release.cluster_api
     for part in type(mine).model_fields:
         its, own = getattr(theirs, part), getattr(mine, part)
-        if numbers(its) < numbers(own):
+        if version_numbers(its) < version_numbers(own):
             said = managed, part.replace("_", " "), its, own, site.file.release
             yield say("management-older", ("release",), *said)
     low, high = SUPPORTED_MINORS.get(minor(theirs.core), (0, 999))

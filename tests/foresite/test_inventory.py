@@ -105,7 +105,7 @@ class Cluster:
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     """A cluster with one object of the site; nobody waits long for an answer."""
     monkeypatch.setattr(inventory, "_LIMIT", 0.3)
-    monkeypatch.setattr(inventory, "SETTLE", 0.3)
+    monkeypatch.setattr(inventory, "_SETTLE", 0.3)
     monkeypatch.setattr(inventory, "PATIENCE", 5.0)
     return Cluster(tmp_path)
 
@@ -143,7 +143,7 @@ def test_a_list_may_be_null(cluster: Cluster) -> None:
 def test_an_api_of_others_that_is_broken_is_named_and_the_rest_is_seen(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, status: int, why: str
 ) -> None:
-    monkeypatch.setattr(inventory, "THREADS", 1)  # so that what is sound is asked for after it
+    monkeypatch.setattr(inventory, "_THREADS", 1)  # so that what is sound is asked for after it
     cluster.serves(METRICS, kind("NodeMetrics", "nodes"), kind("PodMetrics", "pods"))
     cluster.serves("example.com/v1", kind("Thing", "things"))
     for plural in ("nodes", "pods"):

@@ -75,7 +75,7 @@ def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
     """The result of a probe, or its refusal."""
     monkeypatch.setattr(probing, "ApiServer", FakeServer)
     monkeypatch.setattr(Kubectl, "contexts", lambda _: {"mgmt-lab": "https://there"})
-    monkeypatch.setattr(served, "SETTLE", 0.0)
+    monkeypatch.setattr(served, "_SETTLE", 0.0)
 
     def probed(*refused: tuple[str, str], there: bool = False, leaving: Any = ()) -> str:
         monkeypatch.setattr(FakeServer, "there", there, raising=False)

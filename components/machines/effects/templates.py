@@ -13,7 +13,7 @@ from components.machines.effects import kinds
 from components.machines.effects.anykind import machine_kinds, machine_rules
 from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 SHOWN_FIELDS = 3
 _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
@@ -37,7 +37,7 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     if made is None or made.before is None or value(made.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
     fields = list(_fields(site, made))
-    templates = grouped((template, field) for field, template in fields[:SHOWN_FIELDS])
+    templates = group_by_key((template, field) for field, template in fields[:SHOWN_FIELDS])
     shown = (f"{', '.join(those)} of {template}" for template, those in templates.items())
     more = len(fields) - SHOWN_FIELDS
     return " and ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from components.making.manifest import FLUX_GUARD, Json, Manifest, Target
 from foresite.delivery.differences import Difference, field_differences
-from foresite.delivery.servers.inventory import applied, ours
+from foresite.delivery.servers.inventory import applied_fields, ours
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
 _ALWAYS = {"apiVersion", "kind"}
@@ -125,7 +125,7 @@ def leftovers(live: Json, wanted: Json) -> Leftovers:
     """
     return {
         path: reduce(getitem, path, live)
-        for fields in applied(live)
+        for fields in applied_fields(live)
         for path in _unwanted_paths(fields, wanted, ())
     }
 

@@ -14,17 +14,20 @@ from urllib.parse import urlencode
 
 from components.making.manifest import FIELD_MANAGER, SITE_LABEL, Json, Target
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
-from foresite.delivery.servers.served import SETTLE, THREADS, Kind, group_kinds, group_name, groups
+from foresite.delivery.servers.served import Kind, group_kinds, group_name, groups
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
 
 PATIENCE = 60.0
 """Seconds for the whole look: a server that has just started makes room for each kind first."""
+_THREADS = 8
 _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _NEVER = {"Event", "Lease", "ComponentStatus"}
 _LIMIT = 10.0
 """Seconds for a kind that only an orphan may be of: the server behind an APIService may be gone."""
+_SETTLE = 5.0
+"""Seconds for which a server that has just started may not know what the groups behind it serve."""
 _DENIED = (403, 405)
 
 DENIED = "this account may not list them"
@@ -48,7 +51,7 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
     state has; what may only hold orphans is left out where it does not answer."""
     unseen: dict[str, list[str]] = {}
     objects: dict[Ident, Json] = {}
-    with ApiServer(kubectl, context, PATIENCE) as server, ThreadPoolExecutor(THREADS) as pool:
+    with ApiServer(kubectl, context, PATIENCE) as server, ThreadPoolExecutor(_THREADS) as pool:
         kinds, stale = served_kinds(server, wanted)
         if stale:
             unseen[NO_ANSWER] = stale
@@ -61,7 +64,7 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
     return Inventory(objects, {why: tuple(what) for why, what in unseen.items()})
 
 
-def applied(body: Json) -> list[Json]:
+def applied_fields(body: Json) -> list[Json]:
     """The fields of an object that Foresite's runs applied, as its API server keeps account."""
     every = body["metadata"].get("managedFields", ())
     mine = (e for e in every if (e.get("manager"), e.get("operation")) == (FIELD_MANAGER, "Apply"))
@@ -70,7 +73,7 @@ def applied(body: Json) -> list[Json]:
 
 def ours(body: Json) -> bool:
     """True if Foresite's runs applied an object, and no controller copied it."""
-    return bool(applied(body))
+    return bool(applied_fields(body))
 
 
 def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:
@@ -86,7 +89,7 @@ def served_kinds(server: ApiServer, wanted: Wanted) -> tuple[list[Kind], list[st
 
     Raises NoAnswerError where one of these is not known: it is not taken for lost.
     """
-    until = time.monotonic() + SETTLE
+    until = time.monotonic() + _SETTLE
     while True:
         every = groups(server)
         stale = [
@@ -202,7 +205,7 @@ def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> L
     there: dict[Ident, str] = {}
     try:
         kinds = [each for each in served_kinds(server, wanted)[0] if each.key in wanted]
-        with ThreadPoolExecutor(THREADS) as pool:
+        with ThreadPoolExecutor(_THREADS) as pool:
             for found in pool.map(
                 lambda kind: list_objects(server, kind, site, _NAMES_ALONE), kinds
             ):

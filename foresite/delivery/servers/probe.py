@@ -18,13 +18,14 @@ from components.site import site_objects
 from foresite.command import UsageError, few
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.servers.prerequisites import missing_namespaces, missing_settings
-from foresite.delivery.servers.served import THREADS, Kind, kinds_of, missing_kinds
+from foresite.delivery.servers.served import Kind, kinds_of, missing_kinds
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.texts import nearest
 
+_THREADS = 8
 _SHOWN = 6
 _UNCHANGED = "nothing was changed"
 NO_KUBECTL = "not probed: no kubectl"
@@ -168,7 +169,7 @@ def _kinds(
     if need < Need.KINDS or not manifests:
         return asked, []
     kinds = kinds_of(manifests)
-    with ThreadPoolExecutor(THREADS) as pool:
+    with ThreadPoolExecutor(_THREADS) as pool:
         problems, unknown = missing_kinds(server, kinds, manifests, pool.map)
         if problems:
             return asked, [f"{server.context}: {each}" for each in problems]
@@ -223,7 +224,7 @@ def _missing_rights(
             name = f"{kind.plural} in {namespace}" if namespace else kind.plural
             refused.setdefault(verb, []).append(name)
     # Those with the same resources together.
-    verbs = grouped((tuple(names), verb) for verb, names in refused.items())
+    verbs = group_by_key((tuple(names), verb) for verb, names in refused.items())
     said = [f"{' or '.join(each)} {few(names, _SHOWN)}" for names, each in verbs.items()]
     return f"the account may not {', nor '.join(said)}" if said else ""
 

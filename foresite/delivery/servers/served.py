@@ -14,12 +14,9 @@ from foresite.command import few
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.objects import store
 
-SETTLE = 5.0
+_SETTLE = 5.0
 """Seconds for which fields that a server does not know are asked for again: right after a
-definition is installed, its document is still the old one. Nor does one that has just started know
-at once what the groups behind it serve."""
-THREADS = 8
-"""Questions to one server at a time."""
+definition is installed, its document is still the old one."""
 _ABOVE = {"apiVersion", "kind", "metadata", "status"}
 """Fields that every object has, whatever its schema says."""
 _SHOWN = 6
@@ -146,7 +143,7 @@ def _unknown_fields(
     """The fields that the server does not know, once its document has come to rest."""
     native = {name for name, kind in store.kinds().items() if kind.native}
     custom = [each for each in manifests if "/".join(each.key[:2]) not in native]
-    until = time.monotonic() + SETTLE
+    until = time.monotonic() + _SETTLE
     while True:
         found, unknown = _fields(server, custom, run)
         if not (found or unknown) or time.monotonic() > until:
