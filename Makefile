@@ -120,7 +120,7 @@ generate: .venv/.ready ## Make every generated file anew
 	@$(PYTHON) -m tools.architecture
 
 bench: .venv/.ready ## Measure Foresite against its rivals
-	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane scheduling given
+	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane scheduling given rivals
 	@$(PYTHON) -m bench.offline
 	@$(PYTHON) -m bench.preview
 	@$(PYTHON) -m bench.engine

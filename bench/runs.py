@@ -11,7 +11,7 @@ from shlex import join
 from bench.clock import Run
 from bench.fleet import ROOT
 from tools.toolchain.parts import in_groups
-from tools.toolchain.provide import look
+from tools.toolchain.provide import find_tools
 
 RIVALS = in_groups(["rivals"])
 ONE_CALL, CALL_A_SITE, ON_ALL_CORES = "one call", "a call a site", "a call a site, on all cores"
@@ -40,7 +40,7 @@ def ours(fleet: Path, inputs: Path, out: Path) -> list[Run]:
 
 def built_tools() -> dict[str, Path]:
     """The rivals that are there, by name; ``tools.toolchain ensure rivals`` builds them."""
-    tools, _ = look(RIVALS)
+    tools, _ = find_tools(RIVALS)
     return {name: tool.path for name, tool in tools.items()}
 
 

@@ -20,7 +20,7 @@ from components.making.manifest import FIRST, Manifest, Target
 from components.making.patches import patched
 from components.making.told import Told
 from schemas.facts.site import Site
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.primitives import Model
 from schemas.site_parts import SiteParts, site_with
 
@@ -122,7 +122,7 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
 
     def _outputs(self, site: Site, here: Sequence[Manifest]) -> dict[str, pulumi.Output[Any]]:
         """The outputs, which become attributes."""
-        named = grouped((e.kind, "/".join(filter(None, e.key[2:]))) for e in here)
+        named = group_by_key((e.kind, "/".join(filter(None, e.key[2:]))) for e in here)
         values: dict[str, object] = {"namespaces": named.get("Namespace", []), "names": named}
         values |= self.values(site) if here else {}
         outputs = {name: self.urn.apply(partial(_second, value)) for name, value in values.items()}

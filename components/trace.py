@@ -16,7 +16,7 @@ from components.effects import Name
 from components.making.manifest import Manifest
 from components.site import objects_by_name
 from schemas.facts.site import Site
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 Change = Callable[[Any], Site]
 """From another value to the site that has it."""
@@ -43,7 +43,7 @@ def carriers(site: Site, value: Any, change: Change, others: Iterable[Any] = ())
         tried = (_differing(now, change, other) for other in _other_texts(value))
         found = list(itertools.islice((each for each in tried if each is not None), 1))
     names = set[Name]().union(*found)
-    objects = grouped((name[0], manifest) for name, manifest in now.items() if name in names)
+    objects = group_by_key((name[0], manifest) for name, manifest in now.items() if name in names)
     return Carriers(objects, bool(found))
 
 

@@ -40,7 +40,7 @@ def show_text(text: str) -> None:
     show(fold(text, terminal_width()))
 
 
-def report(form: str, data: object, lines: Iterable[str], *, folded: bool = True) -> None:
+def print_report(form: str, data: object, lines: Iterable[str], *, folded: bool = True) -> None:
     """Print a report: its data as JSON, or its lines for a person. Lines with commands to copy, or
     with columns, are not ``folded``."""
     if form == "json":

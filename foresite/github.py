@@ -37,10 +37,6 @@ _HINTS = {
 }
 
 
-class GitHubError(UsageError):
-    """GitHub refuses, or does not answer; the message is for a person and holds no secret."""
-
-
 class _PassingError(Exception):
     """It may work in a while; ``after`` is how many seconds GitHub asks for, if it does."""
 
@@ -51,7 +47,7 @@ class _PassingError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """One repository on GitHub. Raises GitHubError."""
+    """One repository on GitHub. Raises UsageError."""
 
     api: str
     repository: str
@@ -64,7 +60,7 @@ class GitHub:
                 return work()
             except _PassingError as error:
                 if number == _TRIES - 1:
-                    raise GitHubError(f"{error}; tried {_TRIES} times") from None
+                    raise UsageError(f"{error}; tried {_TRIES} times") from None
                 time.sleep(2.0**number if error.after is None else min(error.after, _LONGEST))
         raise AssertionError("the last try returns or raises")
 
@@ -76,7 +72,7 @@ class GitHub:
             yield from items
             if 'rel="next"' not in headers.get("Link", ""):
                 return
-        raise GitHubError(f"{path} has more than {_PAGES} pages")
+        raise UsageError(f"{path} has more than {_PAGES} pages")
 
     def one(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """GitHub's answer to one request."""
@@ -117,7 +113,7 @@ def _refusal(error: urllib.error.HTTPError, what: str) -> Exception:
     if passing:
         return _PassingError(text, float(after) if after.isdigit() else None)
     hint = _HINTS.get(error.code)
-    return GitHubError(f"{text}; {hint}" if hint else text)
+    return UsageError(f"{text}; {hint}" if hint else text)
 
 
 def _message(error: urllib.error.HTTPError) -> str:
@@ -128,22 +124,22 @@ def _message(error: urllib.error.HTTPError) -> str:
 
 
 def connect(api: str, repository: str) -> GitHub:
-    """GitHub with the token of the environment. Raises GitHubError or UsageError."""
+    """GitHub with the token of the environment. Raises UsageError."""
     token = token_of("GITHUB_TOKEN", "give the step env: GITHUB_TOKEN")
     server = server_url("--api", api)
     owner, _, name = repository.partition("/")
     if not all(part.replace("-", "").replace("_", "").replace(".", "").isalnum()
                for part in (owner, name)):  # fmt: skip
-        raise GitHubError(f"--repository {shorten(repository)}: write owner/name")
+        raise UsageError(f"--repository {shorten(repository)}: write owner/name")
     return GitHub(server, repository, token)
 
 
 def read_event(path: Path) -> dict[str, Any]:
-    """The event that started a workflow, from ``$GITHUB_EVENT_PATH``. Raises GitHubError."""
+    """The event that started a workflow, from ``$GITHUB_EVENT_PATH``. Raises UsageError."""
     try:
         event = parse_json(read_regular(path, MAX_ANSWER))
     except ValueError as error:
-        raise GitHubError(f"{path} is no event: it is no JSON ({error})") from None
+        raise UsageError(f"{path} is no event: it is no JSON ({error})") from None
     if not isinstance(event, dict):
-        raise GitHubError(f"{path} is no event: it is no map")
+        raise UsageError(f"{path} is no event: it is no map")
     return event

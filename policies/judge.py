@@ -12,6 +12,7 @@ from policies.memo import ask_blank
 from policies.rule import Found, Object, ObjectRule, Rule, SiteRule, Violation
 from policies.rules import RULES
 from policies.third_party import BROUGHT, POD_NETWORK, Party, ThirdParty, separate, whose
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.outline import blank, outline
 
 Given = TypeVar("Given")
@@ -73,10 +74,7 @@ def judge(
 
 
 def _by_rule(exemptions: Iterable[Exemption]) -> dict[str, list[Exemption]]:
-    found: dict[str, list[Exemption]] = {}
-    for each in exemptions:
-        found.setdefault(each.rule, []).append(each)
-    return found
+    return group_by_key((each.rule, each) for each in exemptions)
 
 
 def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Violation]:

@@ -16,7 +16,7 @@ from components.object_cache.effects.consequences import Consequence
 from components.object_cache.effects.moved import CacheMove
 from preview.forge import NO_FORGE, Forge
 from preview.regions import RegionChange
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.problem import Problem
 
 
@@ -199,7 +199,7 @@ class SitePreview:
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
     """Hosts by the impact on them, worst first; at most so many where that is known."""
-    groups = grouped((host.group_key, host) for host in hosts)
+    groups = group_by_key((host.group_key, host) for host in hosts)
     found: Counter[Impact] = Counter()
     left: dict[int, int] = {}
     for alike in sorted(groups.values(), key=lambda alike: -alike[0].impact.rank):

@@ -34,7 +34,7 @@ from preview.states.snapshot import Snapshot
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.facts.site import Site
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
@@ -230,7 +230,7 @@ def _refusals(change: SiteChange) -> tuple[Problem, ...]:
     if change.after is None:
         return ()
     changes = change.changes.values()
-    objects = grouped((e.component, e.after) for e in changes if e.after is not None)
+    objects = group_by_key((e.component, e.after) for e in changes if e.after is not None)
     there = [(component, each) for (component, _), each in change.after.objects.items()]
     found = object_problems(source.site_of(change.after), objects, there)
     return tuple(problem for _, problem in found)

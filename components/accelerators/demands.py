@@ -12,7 +12,7 @@ from components.accelerators.names import served_pools
 from components.making.manifest import Json
 from components.making.rdma import network_resources
 from components.making.told import Told
-from schemas.facts.feature_gates import completed_models, pod_runtime, uses_dra
+from schemas.facts.feature_gates import completed_models, pod_runtime
 from schemas.facts.sharing import devices_of_pod
 from schemas.facts.site import Site
 
@@ -121,7 +121,7 @@ def claimable(site: Site) -> tuple[list[str], list[str]]:
     """The resources of models that DRA drivers hand out, and the drivers of all models: one may run
     beside a device plugin, for another use, and hands out its devices a second time."""
     served = served_pools(site)
-    mine = {site.resource(each.model) for each in served if uses_dra(site, each.model)}
+    mine = {site.resource(each.model) for each in served if site.uses_dra(each.model)}
     drivers = {each.record.dra.driver for each in served if each.record.dra}
     return sorted(mine), sorted(drivers)
 

@@ -5,7 +5,6 @@ Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
 
 from components.accelerators.names import metadata, served_pools
 from components.making.manifest import Manifest, site_object
-from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 
 
@@ -20,7 +19,7 @@ def device_classes(site: Site) -> list[Manifest]:
     records = {each.model: each.record for each in served_pools(site)}
     found = []
     for model, record in records.items():
-        if record.dra is None or not uses_dra(site, model):
+        if record.dra is None or not site.uses_dra(model):
             continue
         chosen = [f"device.driver == '{record.dra.driver}'", *record.dra.expressions]
         resource = site.resource(model)

@@ -4,7 +4,7 @@ from components.accelerators.names import COMPONENT, Served, metadata, served_po
 from components.accelerators.sharing import CONFIG, DEFAULT, operator_config
 from components.making.daemons import MAX_UNAVAILABLE, namespace
 from components.making.manifest import Json, Manifest, documents, fill, prune, site_object
-from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
+from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.accelerators import GpuOperator
@@ -31,7 +31,7 @@ def operator(site: Site) -> list[Manifest]:
 
 def _plugs(site: Site, pools: list[Served]) -> bool:
     """True if the operator runs its device plugin."""
-    return not all(uses_dra(site, each.model) for each in pools)
+    return not all(site.uses_dra(each.model) for each in pools)
 
 
 def _policy(site: Site, chosen: GpuOperator, pools: list[Served]) -> Manifest:

@@ -14,7 +14,7 @@ from components.making.manifest import (
     site_object,
 )
 from components.making.pod_security import RUNTIME_PROFILE
-from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
+from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
 from schemas.model.accelerators import Exporter, Program
@@ -41,7 +41,7 @@ def daemons(site: Site) -> list[Manifest]:
     for each in served_pools(site):
         if uses_gpu_operator(site, each.model):
             continue
-        if not uses_dra(site, each.model):
+        if not site.uses_dra(each.model):
             found += [*pool_config(site, each), _plugin(site, each)]
         if each.record.exporter:
             found.append(_exporter(site, each, each.record.exporter))

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, kinds
 from components.effects.applying import LABELS, effect, not_known
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.manifest import Json, Manifest
 from schemas.kubernetes.bodies import items, mapping, texts
 
@@ -99,6 +99,6 @@ def _matched_resources(manifest: Manifest) -> Iterator[str]:
         yield from (each.partition("/")[0] for each in texts(rule, "resources") or ["*"])
 
 
-_TABLE = read_table(globals())
+_TABLE = read_kinds(globals())
 ACCESS = _TABLE.kinds
 OPENED = _TABLE.judges["opened"]

@@ -9,7 +9,7 @@ rules of that.
 from collections.abc import Iterator, Sequence
 from enum import Enum, auto
 from functools import lru_cache, partial
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 from components.effects import (
     Action,
@@ -98,6 +98,14 @@ class Fate(NamedTuple):
     source: str = ""
 
 
+class Concerned(TypedDict, total=False):
+    """Whom an effect concerns, as :class:`Effect` says it."""
+
+    hosts: tuple[str, ...]
+    at_most: int | None
+    at_once: int | None
+
+
 def effect(
     change: ObjectChange,
     field: Field,
@@ -105,11 +113,11 @@ def effect(
     why: str,
     source: str,
     action: Action | None = None,
-    **more: Any,
+    **concerned: Unpack[Concerned],
 ) -> Effect:
-    """An effect of a change, on no host unless ``more`` says so."""
+    """An effect of a change, on no host unless ``hosts`` has some."""
     at = field.path if field else ()
-    return Effect(impact, change.name, at, why, source, action=action, **more)
+    return Effect(impact, change.name, at, why, source, action=action, **concerned)
 
 
 def former(change: ObjectChange) -> Manifest:

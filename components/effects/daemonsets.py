@@ -17,7 +17,7 @@ from components.effects.pods import (
     restart,
     scale,
 )
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.bodies import mapping
 
@@ -104,4 +104,4 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     return restart(site, change, field, words, on_either(site, change))
 
 
-(DAEMON_SET,) = read_table(globals()).kinds
+(DAEMON_SET,) = read_kinds(globals()).kinds

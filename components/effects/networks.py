@@ -7,10 +7,10 @@ from fnmatch import fnmatchcase
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, not_known
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 
-NETWORKS = read_table(globals()).kinds
+NETWORKS = read_kinds(globals()).kinds
 _TOLD = Told(__file__)
 SETTINGS = _TOLD.table("settings", **_TOLD.optional("sources"))
 

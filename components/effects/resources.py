@@ -7,7 +7,7 @@ and the controllers that each rule names.
 from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import LABELS, effect, former, not_known
 from components.effects.pods import pod_spec
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.manifest import Target
 from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.pod_security import PREFIX as POD_SECURITY_LABELS
@@ -34,7 +34,7 @@ def namespace_removal(site: SiteChange, change: ObjectChange, field: Field) -> E
     if change.one.target is Target.MANAGEMENT:
         why += "; BareMetalHosts and Machines in it are wiped"
         impact = Impact.REMOVE if change.one.key[3] == site.name else Impact.UNKNOWN
-    yield effect(change, field, impact, why, NAMESPACES)._replace(hosts=site.side.fleet.names)
+    yield effect(change, field, impact, why, NAMESPACES, hosts=site.side.fleet.names)
 
 
 def namespace_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -66,7 +66,7 @@ def definition_removal(site: SiteChange, change: ObjectChange, field: Field) -> 
     machines = any(group == each or group.endswith(f".{each}") for each in MACHINE_GROUPS)
     impact = Impact.REMOVE if machines else Impact.UNKNOWN
     why = "every object of its kind is deleted, and what their controllers made of them"
-    yield effect(change, field, impact, why, DEFINITIONS)._replace(hosts=site.side.fleet.names)
+    yield effect(change, field, impact, why, DEFINITIONS, hosts=site.side.fleet.names)
 
 
 def adds_only(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
@@ -98,7 +98,7 @@ def still_named(site: SiteChange, change: ObjectChange, _field: Field) -> dict[s
     return {"still": ", ".join(still)} if still else {}
 
 
-TABLE = read_table(globals())
+TABLE = read_kinds(globals())
 RESOURCES = TABLE.kinds
 SHARED = ("classes", "fenced", "traffic", "priority_class_removal")
 """Judges that tables of components name too."""

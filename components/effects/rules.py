@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from components.effects import Effect, Effects, Field, Impact, ObjectChange, Path, SiteChange
 from components.making.manifest import GroupKind
+from schemas.kubernetes.grouping import group_by_key
 
 _STEP = re.compile(r"\[([^]]+)\]|([^.\[\]]+)")
 ANY = "*"
@@ -42,9 +43,7 @@ class Rules(tuple[Rule, ...]):
     @cached_property
     def by_kind(self) -> Mapping[GroupKind, tuple[Rule, ...]]:
         """The rules of each kind, in their order."""
-        found: dict[GroupKind, list[Rule]] = {}
-        for rule in self:
-            found.setdefault(rule.kind, []).append(rule)
+        found = group_by_key((rule.kind, rule) for rule in self)
         return {kind: tuple(rules) for kind, rules in found.items()}
 
     @cached_property

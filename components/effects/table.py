@@ -8,17 +8,22 @@ a function of the module that takes what a judge takes; where that returns value
 ``why`` is one of them. A row may also name its ``judge``. ``<name>`` in a text is one of the
 file's sources, or the module's constant NAME. Kinds, and paths, that share a row stand in one key,
 with spaces between.
+
+So a module's functions without an underscore are named by its file, and Python's alone may not use
+them.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
-from components.effects import Effects
+from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import Fixed, Kind, not_known
 from components.effects.rules import Judge, harmless
 from components.making.manifest import Json
 from components.making.told import Told
+
+Condition = Callable[[SiteChange, ObjectChange, Field], bool | Mapping[str, Any]]
 
 
 class Table(NamedTuple):
@@ -37,7 +42,7 @@ def _sentence(row: Json) -> Judge:
     return usual(row["why"], row["source"])
 
 
-def read_table(module: Mapping[str, Any], sentence: Callable[[Json], Judge] = _sentence) -> Table:
+def read_kinds(module: Mapping[str, Any], sentence: Callable[[Json], Judge] = _sentence) -> Table:
     """The table of a module, which gives its ``globals()``; ``sentence`` makes a row a judge."""
     told = Told(module["__file__"])
     texts = {name.lower(): each for name, each in module.items() if isinstance(each, str)}
@@ -50,26 +55,34 @@ def read_table(module: Mapping[str, Any], sentence: Callable[[Json], Judge] = _s
             return found
         if isinstance(said, list):
             whens = (module[row["when"]] if "when" in row else None for row in said)
-            return partial(first, list(zip(whens, said, map(judge, said), strict=True)))
+            return partial(first_row, [*zip(whens, said, map(judge, said), strict=True)], judge)
         if "judge" in said:
             return judge(said["judge"])
         by = said.get("by")
         return partial(module[by], said["why"], said["source"]) if by else sentence(said)
-
-    def first(rows: list[tuple[Any, Json, Judge]], *of: Any) -> Effects:
-        for when, row, usual in rows:
-            found = when(*of) if when else True
-            if isinstance(found, Mapping) and found:
-                return judge({**row, "why": row["why"].format(**found)})(*of)
-            if found:
-                return usual(*of)
-        return ()
 
     for key, row in told.optional("judges", **values).items():
         known[key] = judge(row)
     rows = told.optional("kinds", **values).items()
     kinds = (_kind(name, row, judge) for names, row in rows for name in names.split())
     return Table(tuple(kinds), known)
+
+
+def first_row(
+    rows: Iterable[tuple[Condition | None, Json, Judge]],
+    judge: Callable[[Json], Judge],
+    site: SiteChange,
+    change: ObjectChange,
+    field: Field,
+) -> Effects:
+    """What the first row says whose condition holds; ``judge`` makes one of a row with values."""
+    for when, row, usual in rows:
+        found = when(site, change, field) if when else True
+        if isinstance(found, Mapping) and found:
+            usual = judge({**row, "why": row["why"].format(**found)})
+        if found:
+            return usual(site, change, field)
+    return ()
 
 
 def _kind(name: str, row: Mapping[str, Any], judge: Callable[[Any], Judge]) -> Kind:

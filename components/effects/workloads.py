@@ -13,7 +13,7 @@ from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.pods import on_either, restart
 from components.effects.rules import Judge
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.manifest import Manifest
 from schemas.kubernetes.bodies import mapping
 
@@ -137,5 +137,5 @@ deployment_scale = scale(DEPLOYMENT, replicas)
 stateful_set_scale = with_claims(scale(STATEFUL_SET, replicas), "whenScaled")
 job_scale = scale(JOB, parallelism)
 
-_TABLE = read_table(globals())
+_TABLE = read_kinds(globals())
 WORKLOADS, CRON_JOBS = _TABLE.kinds, _TABLE.kind("CronJob.batch")

@@ -7,7 +7,6 @@ one that all share, as ``<nodes>`` for the series that has each node, or for a p
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import cache
 from typing import Any
 
 from components.making import promql
@@ -71,7 +70,7 @@ class Told:
 
     @property
     def _said(self) -> Json:
-        return _read(self._module)
+        return read_table(self._module)
 
     def _filled(self, said: Any, values: Mapping[str, object]) -> Any:
         """Data with each value in its place."""
@@ -92,11 +91,6 @@ class Told:
 
     def _job(self, found: re.Match[str]) -> str:
         return f'{{job="{promql.job(self._site, found[1])}"' if self._site else found[0]
-
-
-@cache
-def _read(module: str) -> Json:
-    return read_table(module)
 
 
 def _panel(said: Json) -> Panel:

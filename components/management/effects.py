@@ -7,7 +7,7 @@ import re
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, not_known, rules
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 
 _VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?")
 _RESTART = "no machine changes: {what}"
@@ -52,7 +52,7 @@ def _version(text: str) -> tuple[str, list[int]]:
     return place, [int(each or 0) for each in found.groups()] if found else []
 
 
-TABLE = read_table(globals())
+TABLE = read_kinds(globals())
 _CORE = TABLE.kinds[0]
 _OTHERS = ("Bootstrap", "ControlPlane", "IPAM", "Infrastructure")
 _PROVIDERS = [_CORE._replace(name=_CORE.name.replace("Core", each)) for each in _OTHERS]

@@ -2,7 +2,7 @@
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, former, rules
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 
 NO_MACHINE = "no machine is affected, and no pod on one restarts"
 
@@ -25,5 +25,5 @@ def gone(
     yield effect(change, field, Impact.NONE, why, source)
 
 
-RULES = rules(*read_table(globals()).kinds)
+RULES = rules(*read_kinds(globals()).kinds)
 """Of this component's objects; Kubernetes' own rules follow."""

@@ -3,7 +3,6 @@
 COMPONENT = "network-devices"
 NAMESPACE = "network-devices"
 """Where the device plugins run that Foresite brings."""
-RDMA_PLUGIN = "rdma-shared-device-plugin"
 SRIOV_PLUGIN = "sriov-device-plugin"
-"""Each also names its image in a release."""
+"""It also names its image in a release."""
 OPERATOR_API = "sriovnetwork.openshift.io/v1"

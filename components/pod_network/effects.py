@@ -1,7 +1,7 @@
 """Effects of changes to the pod network: the manifests that a site brings, and their way in."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -23,7 +23,7 @@ from components.effects.applying import MERGED, Applier, effect, rules
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.kubernetes import rules_for
 from components.effects.rules import Judge, Rule, find, find_whole, unknown
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.brought import logical_name
 from components.making.manifest import Json, Manifest, Target
 from components.making.told import Told
@@ -131,7 +131,7 @@ def _judge_inner(inner: SiteChange, one: ObjectChange, field: Field) -> Effects:
         yield from rule.judge(inner, one, None if whole else field)
 
 
-def _as_effects_of(change: ObjectChange, at: Path, effects: Iterable[Effect]) -> Effects:
+def _as_effects_of(change: ObjectChange, at: Path, effects: Effects) -> Effects:
     """Effects of an object that was applied as effects of ``change``."""
     for each in effects:
         yield _add_traffic_note(each)._replace(name=change.name, path=(*at, *each.path))
@@ -241,7 +241,7 @@ def config_comes_or_goes(site: SiteChange, change: ObjectChange, field: Field) -
     yield from _over(site, change, ("data", *change.after.body["data"]), old, new)
 
 
-(RESOURCE_SET,) = read_table(globals()).kinds
+(RESOURCE_SET,) = read_kinds(globals()).kinds
 _OWN: dict[Path, Judge] = {("data",): manifests, (): config_comes_or_goes}
 RULES: list[Rule] = [*rules(RESOURCE_SET), *map(_in_place, KUBERNETES)]
 """First the pod network's own kind, then Kubernetes' own as its objects are applied."""

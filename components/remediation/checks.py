@@ -95,12 +95,8 @@ def checks(site: Site, pool: Pool) -> tuple[Check, ...]:
     own = {each.name: each for each in remediation.detector.checks}
     found = []
     for fault in site.faults(pool):
-        if fault not in RECORDS:
-            found.append(_own(own[fault]))
-        elif arguments := _ARGUMENTS.get(fault):
-            found.append(Check(Fault(fault), arguments(place)))
-        else:
-            found.append(_MAKERS[fault](place))
+        made = _CHECKS[fault](place) if fault in RECORDS else _own(own[fault])
+        found.append(made if isinstance(made, Check) else Check(Fault(fault), made))
     return tuple(found)
 
 
@@ -234,22 +230,36 @@ def _link_errors(place: _Place) -> tuple[str, ...]:
     return (f"{HOST}{SYSTEM}", PROCESSES, STATE, BOOT_ID, str(RISE_SECONDS), limits, *_links(place))
 
 
-_MAKERS: Mapping[str, Callable[[_Place], Check]] = {
+def _pcie_links(place: _Place) -> tuple[str, ...]:
+    return (SYSTEM, str(place.record.pci.link_width), *_pci(place.record))
+
+
+def _full_disks(place: _Place) -> tuple[str, ...]:
+    return (HOST, str(place.detector.disk_full_percent), *place.detector.disks)
+
+
+def _read_only(place: _Place) -> tuple[str, ...]:
+    return (HOST, MOUNTS, *place.detector.disks)
+
+
+def _deadlock(place: _Place) -> tuple[str, ...]:
+    return (PROCESSES, STATE, BOOT_ID, str(place.detector.blocked_seconds))
+
+
+def _links_down(place: _Place) -> tuple[str, ...]:
+    # Interfaces are those of the host's network, which its own /sys shows.
+    return (f"{HOST}{SYSTEM}", *_links(place))
+
+
+_CHECKS: Mapping[str, Callable[[_Place], Check | tuple[str, ...]]] = {
     Fault.ACCELERATOR_MISSING: _missing,
     Fault.ACCELERATOR_ERROR: _error,
     Fault.FABRIC_DOWN: _fabric,
-}
-_ARGUMENTS: Mapping[str, Callable[[_Place], tuple[str, ...]]] = {
-    Fault.PCIE_LINK_DEGRADED: lambda at: (
-        SYSTEM,
-        str(at.record.pci.link_width),
-        *_pci(at.record),
-    ),
-    Fault.DISK_FULL: lambda at: (HOST, str(at.detector.disk_full_percent), *at.detector.disks),
-    Fault.READ_ONLY_FILESYSTEM: lambda at: (HOST, MOUNTS, *at.detector.disks),
-    Fault.KERNEL_DEADLOCK: lambda at: (PROCESSES, STATE, BOOT_ID, str(at.detector.blocked_seconds)),
-    # Interfaces are those of the host's network, which its own /sys shows.
-    Fault.NETWORK_LINK_DOWN: lambda at: (f"{HOST}{SYSTEM}", *_links(at)),
+    Fault.PCIE_LINK_DEGRADED: _pcie_links,
+    Fault.DISK_FULL: _full_disks,
+    Fault.READ_ONLY_FILESYSTEM: _read_only,
+    Fault.KERNEL_DEADLOCK: _deadlock,
+    Fault.NETWORK_LINK_DOWN: _links_down,
     Fault.NETWORK_LINK_ERRORS: _link_errors,
 }
-"""The arguments of checks that have no other settings."""
+"""The check for each fault, or the arguments of one without other settings."""

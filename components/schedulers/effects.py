@@ -10,7 +10,7 @@ from components.effects.applying import effect, rules
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.resources import FENCED
 from components.effects.rules import Judge, make_known, narrow
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.effects.workloads import COLLECTED, CRON_JOBS, of_a_pod
 from components.making.manifest import Manifest
 from components.making.told import Told
@@ -114,7 +114,7 @@ def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> E
 
 
 _CANARY = partial(of_a_pod, "the canary of {} that runs stops; it does no work", COLLECTED)
-TABLE = read_table(vars(access) | globals())
+TABLE = read_kinds(vars(access) | globals())
 RULES = [
     *rules(*TABLE.kinds, CRON_JOBS._replace(gone=_CANARY)),
     *narrow(

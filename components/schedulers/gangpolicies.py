@@ -12,6 +12,7 @@ from components.making.told import Told
 from components.schedulers.admission import literal, policy
 from components.schedulers.names import run_here
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.scheduling import Backend, Gang
 
 WRITTEN = (NAME, SIZE, TIMEOUT)
@@ -48,10 +49,7 @@ def _between(gangs: list[tuple[Backend, Gang]]) -> list[Json]:
 
 def _by_prefix(gangs: list[tuple[Backend, Gang]]) -> dict[str, list[str]]:
     """The schedulers that read annotations with each prefix; several may share one."""
-    found: dict[str, list[str]] = {}
-    for backend, gang in gangs:
-        found.setdefault(gang.annotation_prefix, []).append(backend.name)
-    return found
+    return group_by_key((gang.annotation_prefix, backend.name) for backend, gang in gangs)
 
 
 def _strange(gangs: list[tuple[Backend, Gang]]) -> str:

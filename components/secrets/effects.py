@@ -2,7 +2,7 @@
 
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, rules
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 
 READERS = Told(__file__).table("readers")
@@ -15,5 +15,5 @@ def read_by(what: str, source: str, _: SiteChange, change: ObjectChange, field: 
     yield effect(change, field, Impact.NONE, why, sources)
 
 
-RULES = rules(*read_table(globals()).kinds)
+RULES = rules(*read_kinds(globals()).kinds)
 """Other fields of its spec do not come from a site file; their effect is unknown."""

@@ -15,7 +15,7 @@ from components.effects import (
 )
 from components.effects.applying import effect, former, rules
 from components.effects.placement import running
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 from components.source import site_of
 from components.teams.namespaces import RDMA_LABEL
@@ -60,8 +60,8 @@ def ordering(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     pools = [pool for model in models_held_by(its, Holder.KUEUE) for pool in its.pools_with(model)]
     hosts = tuple(host.name for pool in pools for host in its.hosts_of(pool))
     source = f"{PRIORITIES}, {PREEMPTION}"
-    found = effect(change, field, Impact.DRAIN, TOLD.say("other_order"), source)
-    yield found._replace(hosts=hosts, at_most=running(site.side, hosts))
+    why, most = TOLD.say("other_order"), running(site.side, hosts)
+    yield effect(change, field, Impact.DRAIN, why, source, hosts=hosts, at_most=most)
 
 
 def _order(side: Side | None, change: ObjectChange) -> list[str]:
@@ -94,6 +94,6 @@ def throttle_change(site: SiteChange, change: ObjectChange, field: Field) -> Eff
     yield from TABLE.judges["renamed" if gone else "counted"](site, change, field)
 
 
-TABLE = read_table(vars(access) | vars(resources) | globals())
+TABLE = read_kinds(vars(access) | vars(resources) | globals())
 RULES = rules(*TABLE.kinds)
 """For the kinds of this component; Kubernetes' rules come behind them."""

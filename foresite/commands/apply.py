@@ -13,7 +13,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FOUND, OK, UsageError, report, repository, say, show
+from foresite.command import FOUND, OK, UsageError, print_report, repository, say, show
 from foresite.commands.check import sound
 from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
@@ -191,7 +191,7 @@ def _report(
         lines.append(f"not reached: {', '.join(left)}")
     lines += [f"correct the problems above, then continue with: {resume}"] if failed else []
     data = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
-    report(options.format, data, lines, folded=False)
+    print_report(options.format, data, lines, folded=False)
     return code
 
 

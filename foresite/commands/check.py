@@ -34,6 +34,7 @@ from foresite.judged import (
 )
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load, load_site
 from schemas.model.management import STACK
@@ -241,10 +242,7 @@ def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
 
 def advice_lines(advice: Iterable[Advice]) -> Iterator[str]:
     """The lines for a person on advisory rules: a rule each, as many objects may break it alike."""
-    rules: dict[str, list[Advice]] = {}
-    for each in advice:
-        rules.setdefault(each.rule, []).append(each)
-    for rule, found in rules.items():
+    for rule, found in group_by_key((each.rule, each) for each in advice).items():
         titles = list(dict.fromkeys(each.title for each in found))
         which = f"{titles[0]} and {len(titles) - 1} more" if titles[1:] else titles[0]
         yield f"advice: {rule}: {which}: {found[0].message}; {found[0].fix}"

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from foresite.command import OK, UsageError, show
-from foresite.github import GitHub, GitHubError, connect, read_event
+from foresite.github import GitHub, connect, read_event
 from schemas.reading.bounded import UnfitFileError, read_regular
 
 MAX_BYTES = 60_000
@@ -90,9 +90,9 @@ def _pull(github: GitHub, event: dict[str, Any]) -> tuple[int, bool] | None:
         ran = event["workflow_run"]
         sha, branch, fork = ran["head_sha"], ran["head_branch"], ran["head_repository"]["full_name"]
     except (KeyError, TypeError):
-        raise GitHubError("the event is not a workflow_run event") from None
+        raise UsageError("the event is not a workflow_run event") from None
     if not all(isinstance(each, str) for each in (sha, branch, fork)):
-        raise GitHubError("the event is not a workflow_run event: its head is no text")
+        raise UsageError("the event is not a workflow_run event: its head is no text")
     head = f"{fork.partition('/')[0]}:{branch}"
     fits = [
         each["number"]
@@ -100,7 +100,7 @@ def _pull(github: GitHub, event: dict[str, Any]) -> tuple[int, bool] | None:
         if each["head"]["sha"] == sha and (each["head"]["repo"] or {}).get("full_name") == fork
     ]
     if len(fits) > 1:
-        raise GitHubError(f"{len(fits)} pull requests have the head {sha}: close all but one")
+        raise UsageError(f"{len(fits)} pull requests have the head {sha}: close all but one")
     return _current_pull(github, fits[0], sha) if fits else None
 
 

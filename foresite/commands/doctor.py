@@ -6,7 +6,7 @@ Only asks. Exit codes: 0 all that was asked is sound, 1 problems, 2 something co
 import argparse
 
 from components.making.manifest import Target
-from foresite.command import FAILED, FOUND, OK, UsageError, report, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, print_report, repository
 from foresite.commands.check import sound
 from foresite.delivery.servers.doctor import NOT_ASKED, PROBLEM, STATES, TOLD, ask_cluster
 from foresite.delivery.servers.media import ask_bmcs, ask_images
@@ -30,6 +30,6 @@ def run(options: argparse.Namespace) -> int:
     data = {"site": site.name, "findings": [each._asdict() for each in found], "next": after}
     lines = [f"{each.state:10} {each.check:11} {each.text}" for each in found]
     lines += [TOLD.say("never", site=site.name), "", f"next: {after}"]
-    report(options.format, data, lines)
+    print_report(options.format, data, lines)
     states = {each.state for each in found}
     return FOUND if PROBLEM in states else FAILED if NOT_ASKED in states else OK

@@ -8,7 +8,7 @@ import argparse
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.command import FAILED, FOUND, OK, UsageError, count, report, repository
+from foresite.command import FAILED, FOUND, OK, UsageError, count, print_report, repository
 from foresite.commands.check import sound
 from foresite.delivery.differences import HAS, NEVER, Difference, differences
 from foresite.delivery.servers.probe import Need, probe
@@ -18,6 +18,7 @@ from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import expected_objects, read
 from preview.states.git import GitError
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 
 
 class Look(NamedTuple):
@@ -39,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     commits = _commits(root)
     looks = [_look(root, site, commits, trial=options.trial) for site in sites]
     data = [{**e._asdict(), "differences": [d._asdict() for d in e.differences]} for e in looks]
-    report(options.format, {"sites": data}, map(_as_text, looks))
+    print_report(options.format, {"sites": data}, map(_as_text, looks))
     if any(look.failed for look in looks):
         return FAILED
     return FOUND if any(look.differences for look in looks) else OK
@@ -87,6 +88,6 @@ def _as_text(look: Look) -> str:
     lines = [f"{look.site}: {count(len(look.differences), 'difference')}, {read_from}"]
     if look.note:
         lines.append(f"  {look.note}")
-    for named in dict.fromkeys(each.object for each in look.differences):
-        lines += [f"  {named}", *(f"    {e}" for e in look.differences if e.object == named)]
+    for named, found in group_by_key((each.object, each) for each in look.differences).items():
+        lines += [f"  {named}", *(f"    {each}" for each in found)]
     return "\n".join(lines)

@@ -11,11 +11,12 @@ from typing import Any
 from pydantic_core import to_jsonable_python
 
 from components.making.dump import dump
-from components.making.manifest import Json, Manifest
+from components.making.manifest import Json
 from components.making.patches import patches_of
 from components.trace import Carriers, carriers
-from foresite.command import OK, count, report, repository, show
+from foresite.command import OK, count, print_report, repository, show
 from foresite.commands.check import read_site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
 from schemas.model.patches import Patch
 from schemas.model.primitives import Model
@@ -47,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
     found = _carriers(site, meaning)
     patches = {f"patches[{number}]": each for number, each in _patches(site, found)}
     data = _as_data(meaning, found, origins, len(leaves), list(patches))
-    report(options.format, data, _as_lines(meaning, found, is_map=is_map))
+    print_report(options.format, data, _as_lines(meaning, found, is_map=is_map))
     if options.format != "json":
         for path, patch in patches.items():
             place = find(path=path).place
@@ -166,10 +167,7 @@ def _carrier_lines(found: Carriers | None) -> list[str]:
         return [f"  in:   no object; {where}"]
     lines = [f"  in:   {count(sum(map(len, found.objects.values())), 'object')}"]
     for component, manifests in found.objects.items():
-        kinds: dict[str, list[Manifest]] = {}
-        for manifest in manifests:
-            kinds.setdefault(manifest.kind, []).append(manifest)
-        for group in kinds.values():
+        for group in group_by_key((each.kind, each) for each in manifests).values():
             lines += [f"        {component}: {each.title}" for each in group[:SHOWN]]
             if len(group) > SHOWN:
                 lines.append(f"        {component}: and {len(group) - SHOWN} more {group[0].kind}s")

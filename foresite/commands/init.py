@@ -13,7 +13,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from foresite import PARTS
-from foresite.command import OK, UsageError, few, report, version
+from foresite.command import OK, UsageError, few, print_report, version
 from foresite.scratch import clear, put, scratch
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
@@ -134,4 +134,4 @@ def _report(options: argparse.Namespace, folder: Path, files: list[str]) -> None
         more = _TABLE["from_file" if source else "from_nowhere"]
         text += more.format(version=version(), **source)
     lines = [*(f"written: {name}" for name in files), text.removesuffix("\n")]
-    report(options.format, {"folder": str(folder), "files": files}, lines, folded=False)
+    print_report(options.format, {"folder": str(folder), "files": files}, lines, folded=False)

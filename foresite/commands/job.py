@@ -14,7 +14,7 @@ from components.training.examples import documents
 from components.training.made import Made, make_job
 from components.training.request import JobRequest, Refusal, Template
 from components.training.setting import Setting
-from foresite.command import FAILED, FOUND, OK, report, repository, say, show
+from foresite.command import FAILED, FOUND, OK, print_report, repository, say, show
 from foresite.commands.check import read_site
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
@@ -39,7 +39,7 @@ def run(options: argparse.Namespace) -> int:
     unread = [*_numbers(options), *(Refusal(*each) for each in getattr(options, "unknown", ()))]
     if options.template is None and not unread:
         chosen = choices(site)
-        report(form, chosen, _as_lines(chosen), folded=False)
+        print_report(form, chosen, _as_lines(chosen), folded=False)
         return OK
     made = _make_job(site, options, unread)
     if isinstance(made, Made):
@@ -152,4 +152,5 @@ def _as_lines(found: Json) -> list[str]:
 
 
 def _refuse(form: str, refused: list[Refusal]) -> None:
-    report(form, {"problems": [e._asdict() for e in refused]}, ["\n\n".join(map(str, refused))])
+    problems = {"problems": [each._asdict() for each in refused]}
+    print_report(form, problems, ["\n\n".join(map(str, refused))])

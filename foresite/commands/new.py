@@ -13,7 +13,7 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from foresite import PARTS
-from foresite.command import OK, UsageError, report, repository
+from foresite.command import OK, UsageError, print_report, repository
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.load import load_site, site_names
@@ -157,4 +157,4 @@ def _report(options: argparse.Namespace, files: list[str], root: Path, site: str
     lines += ["\nvalues to write before `foresite check` passes:"]
     lines += [f"  {e.file}:{e.line}:{e.column}: {e.path or e.message}" for e in left]
     data = {"files": files, "to_write": [each.as_dict() for each in left]}
-    report(options.format, data, lines, folded=False)
+    print_report(options.format, data, lines, folded=False)

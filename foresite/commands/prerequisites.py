@@ -7,7 +7,7 @@ from textwrap import TextWrapper, indent
 import yaml
 
 from components.making.manifest import Json
-from foresite.command import OK, few, report, repository
+from foresite.command import OK, few, print_report, repository
 from foresite.commands.check import sound
 from foresite.delivery.servers.prerequisites import prerequisites
 
@@ -20,7 +20,7 @@ def run(options: argparse.Namespace) -> int:
     """List operators, Secrets, the OS image and the network of one site."""
     (site,) = sound(repository(options), [options.site], options.format)
     found = prerequisites(site)
-    report(options.format, found, _lines(found), folded=False)
+    print_report(options.format, found, _lines(found), folded=False)
     return OK
 
 

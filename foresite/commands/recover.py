@@ -24,7 +24,7 @@ from foresite.delivery.recovery.explained import explain_steps
 from foresite.delivery.recovery.remains import restore_fields
 from foresite.delivery.recovery.report import Report
 from foresite.delivery.servers.inventory import delete
-from foresite.delivery.stack.engine import Engine, EngineError, check, lock_site
+from foresite.delivery.stack.engine import Engine, EngineError, demand_success, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import next_steps
 from foresite.delivery.stack.locks import Lock, parse_locks
@@ -156,7 +156,7 @@ def _refresh(options: argparse.Namespace, engine: Engine) -> None:
         _check_locks(locks, options.take_over)
         engine.cancel()
         done = engine.refresh((), "--clear-pending-creates")
-    check(done)
+    demand_success(done)
 
 
 def _orphans(allow: int, seen: Examined, report: Report) -> None:

@@ -16,10 +16,11 @@ from components.making.dump import dump_all
 from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, report, repository
+from foresite.command import FOUND, OK, UsageError, no_site, print_report, repository
 from foresite.commands.check import Examined, examine, findings, show_problems, stacks
 from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
 from schemas.model.management import STACK
 from schemas.reading.bounded import parse_json, read_regular
@@ -62,11 +63,11 @@ def _files(site: Site) -> tuple[dict[str, str], Examined]:
 
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
     """The files of a site by path, in the order that they would be applied; the index last."""
-    groups: dict[str, list[Manifest]] = {}
-    for component, manifests in objects.items():
-        for manifest in manifests:
-            path = f"{manifest.target.value}/{component}/{manifest.kind.lower()}.yaml"
-            groups.setdefault(path, []).append(manifest)
+    groups = group_by_key(
+        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", each)
+        for component, manifests in objects.items()
+        for each in manifests
+    )
     files = {path: dump_all([each.body for each in group]) for path, group in groups.items()}
     listed = {
         path: {"objects": len(groups[path]), "sha256": hashlib.sha256(text.encode()).hexdigest()}
@@ -128,4 +129,4 @@ def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) ->
         lines.append(f"{where}: {folders.total()} objects in {len(index)} files")
         lines += [f"  {folder}: {number} objects" for folder, number in folders.items()]
     listed = {site: list(files) for site, files in rendered.items()}
-    report(options.format, {"out": str(options.out), "sites": listed}, lines, folded=False)
+    print_report(options.format, {"out": str(options.out), "sites": listed}, lines, folded=False)

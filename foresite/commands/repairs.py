@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from components.making.manifest import Json
 from components.remediation.names import HISTORY_ANNOTATION
-from foresite.command import OK, report, repository, show
+from foresite.command import OK, print_report, repository, show
 from foresite.commands.check import sound
 from foresite.delivery.servers.metal3 import metal3_objects
 from schemas.facts.adopted import management_names
@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
         show(table.getvalue(), end="")
     else:
         lines = list(map(_line, found)) or [f"no repairs in {_DAYS} days"]
-        report(options.format, found, lines)
+        print_report(options.format, found, lines)
     return OK
 
 

@@ -8,8 +8,8 @@ in a merge queue, the message of the commit that would be merged.
 import argparse
 from typing import Any
 
-from foresite.command import OK
-from foresite.github import GitHubError, read_event
+from foresite.command import OK, UsageError
+from foresite.github import read_event
 
 
 def run(options: argparse.Namespace) -> int:
@@ -20,14 +20,14 @@ def run(options: argparse.Namespace) -> int:
 
 
 def text_of(event: dict[str, Any]) -> str:
-    """The text of a pull request. Raises GitHubError if the event is about none."""
+    """The text of a pull request. Raises UsageError if the event is about none."""
     try:
         if "merge_group" in event:
             found = event["merge_group"]["head_commit"]["message"]
         else:
             found = event["pull_request"]["body"]
     except (KeyError, TypeError):
-        raise GitHubError("the event is about no pull request and no merge queue") from None
+        raise UsageError("the event is about no pull request and no merge queue") from None
     if not isinstance(found, str | None):
-        raise GitHubError("the event has a text that is none")
+        raise UsageError("the event has a text that is none")
     return found or ""

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from components.making.told import Told
 from components.site import is_management
-from foresite.command import FAILED, FOUND, OK, UsageError, report, repository, say, show
+from foresite.command import FAILED, FOUND, OK, UsageError, print_report, repository, say, show
 from foresite.commands.check import sound
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
@@ -121,7 +121,7 @@ def _report(options: argparse.Namespace, engine: Engine, site: Site, outcome: Ou
     lines += [TOLD.say("later", number=len(later), **values)] if later else []
     lines += [TOLD.say("left", object=" ".join(filter(None, key))) for key in left]
     lines += _what_next(options, engine, site, values)
-    report(options.format, data, lines, folded=False)
+    print_report(options.format, data, lines, folded=False)
 
 
 def _what_next(

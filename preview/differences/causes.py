@@ -19,7 +19,7 @@ from preview.differences.edits import Input, edits
 from preview.differences.edits.edit import Edit
 from preview.result import Cause
 from schemas.facts.site import Site
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.codes import Code
 from schemas.model.problem import Problem
 from schemas.rules import site_findings
@@ -48,7 +48,7 @@ def causes(site: SiteChange, edits: list[Edit]) -> Mapping[Name, tuple[Cause, ..
         for name in _carriers(site.changes, (site.before, site.after), group):
             found[name] += group
     every = [edit for group in together for edit in group]
-    lines = grouped((edit.host, edit) for edit in every)
+    lines = group_by_key((edit.host, edit) for edit in every)
     for name, mine in found.items():
         # An object of a host has the host's name.
         own = lines.get(site.changes[name].one.key[3], ())
@@ -72,8 +72,11 @@ def groups(edits: list[Edit]) -> list[list[Edit]]:
     """Edits that are done together: those of one host's line; of many hosts all of them."""
     hosts = {edit.host for edit in edits if edit.host}
     many = "hosts" if len(hosts) > TRIED else ""
-    keys = ((many or edit.host) if edit.host else index for index, edit in enumerate(edits))
-    return [*grouped(zip(keys, edits, strict=True)).values()]
+
+    def key(index: int, edit: Edit) -> str | int:
+        return (many or edit.host) if edit.host else index
+
+    return list(group_by_key((key(index, edit), edit) for index, edit in enumerate(edits)).values())
 
 
 def _carriers(

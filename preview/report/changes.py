@@ -10,7 +10,7 @@ from preview.report.blocks import Code, Line, Room, Row, Section, Table, heads
 from preview.report.phrase import Phrase, Strong, change, join_phrases, prose, value, visible
 from preview.report.words import count, few, first_few, ranges
 from preview.result import ObjectVerdict, SitePreview, State
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 _ORDER = tuple(map(Action, ("refused", "deleted", "replaced", "left", "changed", "added")))
 """Actions on objects, worst first."""
@@ -29,7 +29,7 @@ def objects(site: SitePreview) -> Section:
     """Objects by component and by what becomes of them; what is refused or lost by name."""
     if site.state is State.ADDED:
         return Section("objects", ("Objects by component",), tuple(_added_lines(site)))
-    pairs = grouped((each.change.component, each.action) for each in site.objects)
+    pairs = group_by_key((each.change.component, each.action) for each in site.objects)
     actions = {name: Counter(each) for name, each in pairs.items()}
     used = [action for action in _ORDER if any(each[action] for each in actions.values())]
     columns = heads("component", *(f"{action.value}:" for action in used))
@@ -43,7 +43,7 @@ def objects(site: SitePreview) -> Section:
 
 def _added_lines(site: SitePreview) -> Iterable[Line]:
     """What a new site gets, a line a component."""
-    found = grouped((each.change.component, each.change.kind) for each in site.objects)
+    found = group_by_key((each.change.component, each.change.kind) for each in site.objects)
     for component, kinds in found.items():
         some, more = first_few(Counter(kinds).most_common())
         named = join_phrases([(f"{number:,} ", value(kind)) for kind, number in some])
@@ -76,7 +76,7 @@ def differences(site: SitePreview, room: Room) -> Section:
         worst = max((site.reasons[index].effect.impact.rank for index in reasons), default=0)
         return (-worst, _ORDER.index(group[0].action))
 
-    groups = grouped((likeness(each), each) for each in site.objects)
+    groups = group_by_key((likeness(each), each) for each in site.objects)
     found = sorted(groups.values(), key=badness)
     lines = tuple(_group(group, room) for group in found[: room.groups])
     rest = sum(map(len, found[room.groups :]))
@@ -101,9 +101,12 @@ def _group(group: Sequence[ObjectVerdict], room: Room) -> Line:
 
 def _fields(found: ObjectChange, room: Room) -> Iterable[Line]:
     """The fields that differ; those of many items of a list that change alike as one."""
-    items = (tuple(isinstance(step, Item) or step for step in e.path) for e in found.fields)
-    keys = ((at, repr(e.before), repr(e.after)) for at, e in zip(items, found.fields, strict=True))
-    alike = [*grouped(zip(keys, found.fields, strict=True)).values()]
+
+    def likeness(each: FieldChange) -> object:
+        at = tuple(isinstance(step, Item) or step for step in each.path)
+        return at, repr(each.before), repr(each.after)
+
+    alike = list(group_by_key((likeness(each), each) for each in found.fields).values())
     some, more = first_few(alike, room.fields)
     for fields in some:
         line = _field(fields[0], room)

@@ -29,7 +29,7 @@ from preview.report.words import (
     waiting_ways,
 )
 from preview.result import Preview, SitePreview, State
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
@@ -233,7 +233,7 @@ def _installed(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 def _waiting(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """Machines that a change is refused for now, and what to write for none: one for each way."""
     waits = ((site.name, each) for site in sites for each in waiting_ways(site))
-    ways = grouped((way, (name, number)) for name, (way, number) in waits)
+    ways = group_by_key((way, (name, number)) for name, (way, number) in waits)
     for way, those in ways.items():
         number = sum(number for _, number in those)
         said = f"{count(number, 'machine')} wait{'s' if number == 1 else ''}"
@@ -258,7 +258,7 @@ def _refused(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 
 def _services(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    names = grouped(((e.clause, e.applied), site.name) for site in sites for e in site.services)
+    names = group_by_key(((e.clause, e.applied), s.name) for s in sites for e in s.services)
     for (clause, applied), those in names.items():
         # Digits and words of ours alone; names are in the section.
         said: Phrase = (("" if applied else "once the cluster is named: ") + clause,)

@@ -7,7 +7,7 @@ from preview.report.blocks import Line, Section
 from preview.report.phrase import Phrase, Strong, prose
 from preview.report.words import count
 from preview.result import SitePreview
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.vocabulary import CacheDiscovery
 
 _BY = {CacheDiscovery.HOSTS: "a file of hosts", CacheDiscovery.DNS: "DNS"}
@@ -61,7 +61,7 @@ def clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str
 
 def _felt(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
     """The effects on users: the first two, and the number of the others."""
-    names = grouped((each.clause, site.name) for site in sites for each in site.consequences)
+    names = group_by_key((each.clause, site.name) for site in sites for each in site.consequences)
     said = list(names.items())
     for clause, those in said[:IN_HEADLINE]:
         yield _phrase(clause), those, True

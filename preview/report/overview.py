@@ -22,7 +22,7 @@ from preview.report.words import (
     sum_doings,
 )
 from preview.result import Entry, Preview, SitePreview, State
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 
 def report(preview: Preview, room: Room) -> Report:
@@ -99,7 +99,7 @@ def _alike(groups: Iterable[tuple[SitePreview, ...]]) -> list[tuple[SitePreview,
     def kinds(site: SitePreview) -> object:
         return site.state is State.INVALID, tuple((e.impact, e.at_most) for e in sum_doings([site]))
 
-    found = grouped((kinds(site), site) for group in groups for site in group)
+    found = group_by_key((kinds(site), site) for group in groups for site in group)
     return [tuple(sites) for sites in found.values()]
 
 

@@ -8,7 +8,7 @@ from preview.report.hours import duration, installed_after
 from preview.report.phrase import Phrase, Strong, join_phrases, prose, value
 from preview.report.words import count, few
 from preview.result import SitePreview
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 _LEFT_HEADS = heads("accelerator", "out at worst", "left")
 _POOL_HEADS = heads(
@@ -31,7 +31,7 @@ def pools(site: SitePreview) -> Section:
 
 def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
     """The rows of a pool's zones as one, where they are equal."""
-    alike = grouped(((row.cells[0][:1], row.cells[1:], row.tone), row) for row in rows)
+    alike = group_by_key(((row.cells[0][:1], row.cells[1:], row.tone), row) for row in rows)
     for first, *others in alike.values():
         if not others:
             yield first
@@ -44,7 +44,7 @@ def _merge_zones(rows: Iterable[Row]) -> Iterable[Row]:
 
 def _notes(plans: Iterable[PoolPlan]) -> Iterable[Line]:
     """Each note once, with the pools that it is about."""
-    about = grouped((note, plan.pool) for plan in plans for note in plan.notes)
+    about = group_by_key((note, plan.pool) for plan in plans for note in plan.notes)
     for note, names in about.items():
         pools = tuple(dict.fromkeys(names))
         yield Line(("pool " if len(pools) == 1 else "pools ", *few(pools), ": ", *prose(note)))

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from components.effects.vocabulary import Action, Impact
 from preview.differences.fields import show_path
 from preview.result import Cause, Reason, SitePreview
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 T = TypeVar("T")
 _NAME = re.compile(r"[0-9/]")
@@ -49,8 +49,8 @@ class Because(NamedTuple):
 
 def group_reasons(site: SitePreview) -> list[Because]:
     """A site's reasons, worst first."""
-    alike = grouped((_likeness(reason), reason) for reason in _telling(site.reasons))
-    same = grouped(((_what(each[0]), _causes(each)), each) for each in alike.values())
+    alike = group_by_key((_likeness(reason), reason) for reason in _telling(site.reasons))
+    same = group_by_key(((_what(each[0]), _causes(each)), each) for each in alike.values())
     found = map(_because, same.values())
     return sorted(found, key=lambda each: (-each.impact.rank, not each.refused))
 
@@ -100,7 +100,7 @@ def _because(groups: Sequence[Sequence[Reason]]) -> Because:
 def _whys(groups: Iterable[Sequence[Reason]]) -> Iterable[Why]:
     """Each sentence once, with all objects and fields that it is said of."""
     sentences = ((_merge_sentences(group), group) for group in groups)
-    said = grouped((sentence, reason) for sentence, group in sentences for reason in group)
+    said = group_by_key((sentence, reason) for sentence, group in sentences for reason in group)
     for sentence, reasons in said.items():
         paths = (reason.effect.path for reason in reasons)
         fields = _each_once(show_path(path) for path in paths if path)

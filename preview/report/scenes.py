@@ -13,7 +13,7 @@ from preview.report.hours import duration, spans
 from preview.report.phrase import visible
 from preview.report.words import count
 from preview.result import HostVerdict, SitePreview, count_hosts
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 MOST_CELLS = 1_000
 """Hosts that are drawn one by one; of a larger site each rack is one cell."""
@@ -109,7 +109,7 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     if not concerned or not any(host.rack for host in site.hosts):
         return None
     whole = len(site.hosts) > MOST_CELLS
-    found = grouped(((host.zone, host.rack), _cell(host)) for host in site.hosts)
+    found = group_by_key(((host.zone, host.rack), _cell(host)) for host in site.hosts)
 
     def worse(cell: Cell) -> tuple[int, bool]:
         return cell.impact.rank, not cell.vague
@@ -120,7 +120,7 @@ def _rack_map(site: SitePreview) -> RackMap | None:
     ]
     worst = [-max(cell.impact.rank for cell in rack.cells) for _, rack in racks]
     kept = set(sorted(range(len(racks)), key=worst.__getitem__)[:MOST_RACKS])
-    zones = grouped(each for number, each in enumerate(racks) if number in kept)
+    zones = group_by_key(each for number, each in enumerate(racks) if number in kept)
     shown = tuple((visible(zone, NAME), tuple(those)) for zone, those in zones.items())
     return RackMap(shown, tuple(_key(site.hosts)), whole, len(racks) - len(kept))
 
@@ -130,7 +130,7 @@ def _cell(host: HostVerdict) -> Cell:
 
 
 def _key(hosts: Iterable[HostVerdict]) -> Iterable[tuple[Cell, int, int]]:
-    alike = grouped((_cell(host), host) for host in hosts)
+    alike = group_by_key((_cell(host), host) for host in hosts)
     for cell in sorted(alike, key=lambda cell: (-cell.impact.rank, cell.vague)):
         those = alike[cell]
         yield cell, len(those), count_hosts(those).get(cell.impact, 0)
@@ -147,7 +147,7 @@ def _timeline(site: SitePreview) -> Timeline | None:
         ]  # fmt: skip
     else:
         plans = sorted(site.plans, key=lambda plan: (not plan.control_plane, not plan.stuck))
-        rows = [*map(_stretch, grouped((e._replace(zone=""), e) for e in plans).values())]
+        rows = [*map(_stretch, group_by_key((e._replace(zone=""), e) for e in plans).values())]
     hours = max((row.start + row.work + row.more for row in rows), default=0.0)
     left_out = max(0, len(rows) - MOST_ROWS)
     return Timeline(tuple(rows[:MOST_ROWS]), hours, left_out) if rows else None

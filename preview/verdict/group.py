@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from components.effects.vocabulary import Impact
 from preview.result import Entry, Reason, SitePreview, State
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 
 
 def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
@@ -12,7 +12,7 @@ def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
 
     How many hosts it happens to may differ. Problems and losses are always a site's own.
     """
-    groups = grouped((_kind(site), site) for site in sites)
+    groups = group_by_key((_kind(site), site) for site in sites)
 
     def concerned(site: SitePreview) -> int:
         return sum(host.impact is not Impact.NONE for host in site.hosts)

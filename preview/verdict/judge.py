@@ -29,7 +29,7 @@ from preview.verdict.growth import growth
 from preview.verdict.object_cache import cache, consequences
 from preview.verdict.services import services
 from schemas.facts.quotas import guaranteed_devices
-from schemas.kubernetes.grouping import grouped
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.node_labels import RACK_LABEL
 from schemas.kubernetes.tables import read_table
 
@@ -102,7 +102,7 @@ def _hosts(site: SiteChange, effects: Sequence[Effect]) -> Iterator[HostVerdict]
         return -effect.impact.rank, effect.at_most is not None, -(effect.at_most or 0)
 
     worst_first = sorted(range(len(effects)), key=order)
-    concerned = grouped((host, index) for index in worst_first for host in effects[index].hosts)
+    concerned = group_by_key((host, at) for at in worst_first for host in effects[at].hosts)
     listed: dict[str, Host] = {}
     limits: dict[tuple[Name, Path], int] = {}
     for side in reversed(site.sides):
@@ -139,7 +139,7 @@ def _remains(less: Effect, worst: Effect) -> bool:
 
 
 def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerdict]:
-    reasons = grouped((effect.name, index) for index, effect in enumerate(effects))
+    reasons = group_by_key((effect.name, index) for index, effect in enumerate(effects))
     for name, change in site.changes.items():
         mine = tuple(reasons.get(name, ()))
         stated = [action for i in mine if (action := effects[i].action) is not None]

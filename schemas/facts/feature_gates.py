@@ -87,7 +87,7 @@ def taints_devices(site: Site) -> bool:
 def kubelet_gates(site: Site, pool: Pool) -> dict[str, bool]:
     """Feature gates of the kubelets of a pool: those with accelerators hand them to pods."""
     model = site.model(pool)
-    if model is None or not uses_dra(site, model):
+    if model is None or not site.uses_dra(model):
         return {}
     return _gate_setting("DRAExtendedResource", site.version(pool))
 
@@ -135,11 +135,6 @@ def pod_runtime(site: Site, model: str) -> str | None:
     return None if by_cdi else site.accelerators[model].runtime_class
 
 
-def uses_dra(site: Site, model: str) -> bool:
-    """True if a DRA driver allocates the devices of a model; see :meth:`Site.uses_dra`."""
-    return site.uses_dra(model)
-
-
 def uses_gpu_operator(site: Site, model: str) -> bool:
     """True if the GPU operator serves a model, in place of plain DaemonSets."""
     settings = site.file.accelerators
@@ -151,7 +146,7 @@ GPU_OPERATOR_VENDOR = "nvidia"
 
 
 def _by_dra(site: Site) -> bool:
-    return any(uses_dra(site, model) for model in site.models())
+    return any(site.uses_dra(model) for model in site.models())
 
 
 def _gate_setting(gate: str, version: KubernetesVersion) -> dict[str, bool]:

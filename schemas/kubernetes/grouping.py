@@ -7,7 +7,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-def grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+def group_by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     """All values of each key."""
     found: dict[K, list[V]] = {}
     for key, value in pairs:

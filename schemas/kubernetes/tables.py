@@ -28,5 +28,5 @@ def write_pages(pages: Mapping[Path, str], arguments: Sequence[str]) -> int:
     for path, text in changed.items():
         if not arguments:
             path.write_text(text, "utf-8")
-        print(f"{'differs' if arguments else 'written'}: {path.name}")
+        print(f"differs: {path.name}; run make generate" if arguments else f"written: {path.name}")
     return int(bool(arguments and changed))

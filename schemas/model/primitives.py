@@ -199,7 +199,7 @@ ResourceName = Annotated[str, text_form(f"{SUBDOMAIN}/{QUALIFIED}", "nvidia.com/
 before it, and the whole must stay a label key (Kubernetes, IsExtendedResourceName)."""
 
 
-def numbers(version: str) -> tuple[int, ...]:
+def version_numbers(version: str) -> tuple[int, ...]:
     """The numbers of a version: (1, 34, 3) of ``v1.34.3``."""
     return tuple(int(each) for each in version.removeprefix("v").split("."))
 

@@ -7,7 +7,7 @@ How the devices get to pods is judged beside this (accelerators_requests.py).
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from schemas.facts.feature_gates import uses_dra, uses_gpu_operator
+from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site
 from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
@@ -85,7 +85,7 @@ def images(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
     for each in served_models(site):
         if uses_gpu_operator(site, each.model):
             continue
-        plugged = not uses_dra(site, each.model)
+        plugged = not site.uses_dra(each.model)
         programs: list[tuple[str, str, Program | None]] = [
             ("plugin", "device-plugin", each.record.plugin if plugged else None),
             ("exporter", "exporter", each.record.exporter),

@@ -19,8 +19,10 @@ from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace, say
 
 HOOK = "helm.sh/hook"
-OF_SERVER, ENGINES = (tuple(read_table(__file__)[name]) for name in ("of_server", "engines"))
-"""Metadata that is the API server's, and annotations by which an engine does not as Git says."""
+OF_SERVER = tuple(read_table(__file__)["of_server"])
+"""Metadata that is the API server's."""
+ENGINES = tuple(read_table(__file__)["engines"])
+"""Annotations by which an engine does not as Git says."""
 _MARKS = (("metadata", "labels"), ("metadata", "annotations"))
 ADDRESSES = "ipam.metal3.io"
 """The one API group of Metal3 whose objects do nothing to a host by themselves."""

@@ -21,7 +21,7 @@ from schemas.kubernetes.node_labels import copied_to_nodes
 from schemas.model.codes import Code
 from schemas.model.hardware import BmcProtocol
 from schemas.model.management import FOLDER, ManagementFile
-from schemas.model.primitives import DnsLabel, minor
+from schemas.model.primitives import DnsLabel, minor, version_numbers
 from schemas.model.problem import Problem, whole_file
 from schemas.model.texts import words
 from schemas.reading.catalogue import catalogue_of, load_release, release_names
@@ -218,7 +218,7 @@ def management_versions(site: Site) -> Iterator[Finding]:
     theirs, mine = managed.release.cluster_api, site.release.cluster_api
     for part in type(mine).model_fields:
         its, own = getattr(theirs, part), getattr(mine, part)
-        if _number(its) < _number(own):
+        if version_numbers(its) < version_numbers(own):
             said = managed, part.replace("_", " "), its, own, site.file.release
             yield say("management-older", ("release",), *said)
     low, high = SUPPORTED_MINORS.get(minor(theirs.core), (0, 999))
@@ -227,10 +227,6 @@ def management_versions(site: Site) -> Iterator[Finding]:
         if version and not low <= minor(version) <= high:
             said = managed, theirs.core, low, high, version
             yield say("management-workers", ("cluster", key), *said)
-
-
-def _number(version: str) -> list[int]:
-    return [int(part) for part in version[1:].split(".")]
 
 
 def management_pools(at: InPool) -> Iterator[Finding]:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from schemas.facts.racks import in_two_zones, nvlink_pools
 from schemas.facts.site import Site
 from schemas.model.accelerators import DRIVER_IMAGE, AcceleratorSettings, ComputeDomains
-from schemas.model.primitives import numbers
+from schemas.model.primitives import version_numbers
 from schemas.model.vocabulary import ModelBy, TopologyLevel
 from schemas.rules.finding import Finding, HostCell, InPool, Path, say
 
@@ -81,10 +81,10 @@ def compute_domains(
         yield say("compute-domains-image", _PLACE, site, DRIVER_IMAGE)
     field = "workers" if site.file.cluster.workers else "kubernetes"
     version = site.file.cluster.workers or site.file.cluster.kubernetes
-    if numbers(version) < KUBERNETES:
+    if version_numbers(version) < KUBERNETES:
         yield say("compute-domains-kubernetes", ("cluster", field), version)
     for pool in nvlink_pools(site):
         model = site.model(pool)
         record = site.accelerators.get(model) if model else None
-        if record and record.driver and numbers(record.driver) < DRIVER:
+        if record and record.driver and version_numbers(record.driver) < DRIVER:
             yield say("compute-domains-driver", _PLACE, model, record)

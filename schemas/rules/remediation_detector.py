@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from math import floor, prod
 
-from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
 from schemas.kubernetes.tables import read_table
@@ -77,7 +76,7 @@ def device_taints(site: Site, remediation: Remediation) -> Iterator[Finding]:
     """Single cards are tainted where a DRA driver hands them out, and nowhere else."""
     if not remediation.device_taints or not all_known(site):
         return
-    if not any(uses_dra(site, model) for model in site.models()):
+    if not any(site.uses_dra(model) for model in site.models()):
         yield say("device-taints-without-dra", (*PLACE, "device_taints"))
 
 

@@ -125,13 +125,14 @@ def _cell_clashes(
                     if other.site not in lines:
                         lines[other.site] = dict(zip(other.cells[column], other.lines, strict=True))
                     theirs = lines[other.site][value]
-                    both = (mine, line), (other, theirs)
-                    for (each, at), (its, there) in (both, both[::-1]):
-                        said = column, value, there, its
-                        cell = say("cell-of-two-sites", HostCell(at, column), *said)
-                        found[each.site].append(cell)
+                    found[mine.site].append(_cell(column, value, line, theirs, other))
+                    found[other.site].append(_cell(column, value, theirs, line, mine))
         owners.update(dict.fromkeys(values, mine))
     return owners
+
+
+def _cell(column: str, value: str, line: int, there: int, other: Footprint) -> Finding:
+    return say("cell-of-two-sites", HostCell(line, column), column, value, there, other)
 
 
 def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.model.hardware import Arch
-from schemas.model.primitives import minor, numbers
+from schemas.model.primitives import minor, version_numbers
 from schemas.model.release import Release
 from schemas.model.texts import nearest
 from schemas.rules.finding import Finding, InPool, advise, say
@@ -72,7 +72,7 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
     place = ("cluster", "workers")
     behind = minor(control_plane) - minor(workers)
     least = f"v1.{minor(control_plane) - MAX_WORKER_SKEW}"
-    if numbers(workers) > numbers(control_plane):
+    if version_numbers(workers) > version_numbers(control_plane):
         yield say("workers-ahead", place, workers, control_plane)
     elif behind > MAX_WORKER_SKEW:
         yield say("workers-behind", place, workers, control_plane, behind, least, MAX_WORKER_SKEW)

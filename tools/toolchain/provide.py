@@ -40,7 +40,7 @@ def ensure(groups: Iterable[str], console: Console | None = None) -> Tools:
     shown = console or Console()
     names = tuple(groups)
     wanted = in_groups(names)
-    tools, missing = look(wanted)
+    tools, missing = find_tools(wanted)
     taken = _obtain_given(names, shown)
     for tool in (tools | taken).values():
         shown.say(f"{tool.name} {tool.version}: {tool.origin.value}, {tool.path}")
@@ -77,7 +77,7 @@ def locate(groups: Iterable[str]) -> Tools:
     """
     names = tuple(groups)
     wanted = in_groups(names)
-    tools, missing = look(wanted)
+    tools, missing = find_tools(wanted)
     if missing:
         absent = ", ".join(f"{part.name} {part.version}" for part in missing)
         fix = f"run `python -m tools.toolchain ensure {' '.join(names)}`"
@@ -98,7 +98,7 @@ def _obtain_given(groups: Iterable[str], console: Console) -> Tools:
     return taken
 
 
-def look(wanted: Iterable[Part]) -> tuple[Tools, list[Part]]:
+def find_tools(wanted: Iterable[Part]) -> tuple[Tools, list[Part]]:
     """The tools that are there, and the missing parts."""
     tools: Tools = {}
     missing = []
@@ -106,7 +106,7 @@ def look(wanted: Iterable[Part]) -> tuple[Tools, list[Part]]:
         # The table has the CLI before its language host, which is looked for beside it.
         cli = tools.get("pulumi") if part.name == HOST else None
         beside = cli.path if cli and cli.origin is Origin.INSTALLED else None
-        tool = find_installed(part, beside=beside) or find_downloaded(part) or _kept(part)
+        tool = find_installed(part, beside=beside) or find_downloaded(part) or cached_tool(part)
         if tool.path.exists():
             tools[part.name] = tool
         else:
@@ -120,7 +120,7 @@ def _stand_in(part: Part) -> Tool | None:
     return obtain(wanted) if wanted else None
 
 
-def _kept(part: Part) -> Tool:
+def cached_tool(part: Part) -> Tool:
     """The build of a part, or what stands in for it, where the cache keeps it: under its pins, and
     the digest of what stands in."""
     key, stand_in = cache_key(part, platform_tag()), _stand_in(part)
@@ -132,7 +132,7 @@ def _kept(part: Part) -> Tool:
 
 def _build_once(part: Part, console: Console, count: str) -> Tool:
     """Build ``part`` unless another process has just done so."""
-    stand_in, tool = _stand_in(part), _kept(part)
+    stand_in, tool = _stand_in(part), cached_tool(part)
     label, folder = f"{part.name} {tool.version}", tool.path.parent
     waiting = partial(console.say, f"{label}: another process is building it, waiting")
     with hold_lock(part.name, waiting):

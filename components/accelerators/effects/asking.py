@@ -14,7 +14,7 @@ from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import not_known
 from components.effects.configuration import content, readers
 from components.effects.rules import harmless
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 from schemas.kubernetes.bodies import items
 
@@ -78,4 +78,4 @@ def handover(
     return [unsure(change, field, (TOLD.say("handover", model=model), DEVICES), hosts)]
 
 
-TABLE = read_table(vars(concerned) | globals())
+TABLE = read_kinds(vars(concerned) | globals())

@@ -79,4 +79,4 @@ def unsure(
     impact = Impact.UNKNOWN if found else Impact.NONE
     why, source = words
     why = why if found else why + NOBODY
-    return effect(change, field, impact, why, source)._replace(hosts=found)
+    return effect(change, field, impact, why, source, hosts=found)

@@ -8,7 +8,7 @@ from components.effects import Effect, Effects, Field, Impact, ObjectChange, Sit
 from components.effects.applying import effect, former
 from components.effects.placement import Fit, running
 from components.effects.pods import scale
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.daemons import MAX_UNAVAILABLE
 from components.making.manifest import Json
 from components.making.told import Told
@@ -106,4 +106,4 @@ def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
     return hosts_where(site, lambda _, each: each.pool.name in names)
 
 
-KINDS = read_table(globals()).kinds
+KINDS = read_kinds(globals()).kinds

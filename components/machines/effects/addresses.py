@@ -6,7 +6,7 @@ from typing import Any
 
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
-from components.machines.effects.anykind import rules, table
+from components.machines.effects.anykind import machine_kinds, machine_rules
 from components.machines.effects.concerned import value
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
@@ -79,5 +79,5 @@ def left_out(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> di
     return {"lost": len(lost)} if lost else {}
 
 
-RULES = rules(*table(globals()).kinds)
+RULES = machine_rules(*machine_kinds(globals()).kinds)
 """The rules of addresses."""

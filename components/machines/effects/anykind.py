@@ -16,7 +16,7 @@ from components.effects import (
 )
 from components.effects.applying import Kind, effect
 from components.effects.rules import Judge, Rule, harmless, path
-from components.effects.table import Table, read_table
+from components.effects.table import Table, read_kinds
 from components.machines.effects import kinds
 from components.machines.effects.concerned import either, format_path, members, value
 from components.making.manifest import Json
@@ -56,11 +56,11 @@ def removal(action: Action, what: str) -> str:
     return f"{what}; {PROTECTED}" if action is Action.REFUSED else what
 
 
-def table(module: Mapping[str, Any]) -> Table:
+def machine_kinds(module: Mapping[str, Any]) -> Table:
     """The table of a module: a sentence has an ``impact``, none by default, and may have an
     ``action``. Concerned are the object's hosts where there is an impact, and the host itself. A
     row may say when the field ``asks`` for a rollout."""
-    return read_table({"asks": asks, **module}, _sentence)
+    return read_kinds({"asks": asks, **module}, _sentence)
 
 
 def _sentence(row: Json) -> Judge:
@@ -76,7 +76,7 @@ def _sentence(row: Json) -> Judge:
     return judge
 
 
-def rules(*found: Kind) -> list[Rule]:
+def machine_rules(*found: Kind) -> list[Rule]:
     """The rules of kinds: those for what every object has come after a kind's own."""
     return [rule for kind in found for rule in _rules_of_kind(kind)]
 

@@ -4,7 +4,7 @@ versions."""
 from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import Judge, find_whole, narrow
-from components.machines.effects.anykind import rules, table
+from components.machines.effects.anykind import machine_kinds, machine_rules
 from components.making.manifest import Target
 
 
@@ -21,9 +21,9 @@ def _of_the_site(judge: Judge, site: SiteChange, change: ObjectChange, field: Fi
     return (own.judge if own else judge)(site, change, field)
 
 
-KINDS = table(globals()).kinds
+KINDS = machine_kinds(globals()).kinds
 RULES = [
-    *rules(*(each for each in KINDS if each.name != "Namespace")),
-    *narrow(rules(*KINDS), {"Namespace": _of_the_site}),
+    *machine_rules(*(each for each in KINDS if each.name != "Namespace")),
+    *narrow(machine_rules(*KINDS), {"Namespace": _of_the_site}),
 ]
 """The rules of what holds a site together."""

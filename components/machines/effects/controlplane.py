@@ -11,7 +11,12 @@ from components.effects import ABSENT, Action, Effect, FieldChange, Impact, Obje
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import encryption, kinds, labels
-from components.machines.effects.anykind import ASKED, rollout_words, rules, table
+from components.machines.effects.anykind import (
+    ASKED,
+    machine_kinds,
+    machine_rules,
+    rollout_words,
+)
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
 from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
@@ -170,12 +175,12 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
     yield effect(change, None, Impact.ADD, why + _again(change), SCALE, hosts=hosts, at_most=most)
 
 
-TABLE = table(vars(labels) | globals())
+TABLE = machine_kinds(vars(labels) | globals())
 _FIELDS: list[tuple[str, Any]] = [
     (f"{at}.{each}", judge)
     for name, judge in (("mutable", config), ("first_only", init))
     for at, fields in _LISTS[name].items()
     for each in fields.split()
 ]
-RULES = rules(*(each._replace(fields=(*each.fields, *_FIELDS)) for each in TABLE.kinds))
+RULES = machine_rules(*(each._replace(fields=(*each.fields, *_FIELDS)) for each in TABLE.kinds))
 """The rules of the control plane."""

@@ -9,7 +9,7 @@ from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import controlplane, workers
-from components.machines.effects.anykind import rules, table
+from components.machines.effects.anykind import machine_kinds, machine_rules
 from components.machines.effects.concerned import either, groups, number, staying, value
 from components.making.manifest import Manifest
 
@@ -124,5 +124,5 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
     return False
 
 
-RULES = rules(*table(globals()).kinds)
+RULES = machine_rules(*machine_kinds(globals()).kinds)
 """The rules of health checks and their remedies."""

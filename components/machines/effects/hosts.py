@@ -13,7 +13,7 @@ from components.effects.fleet import OUT, Group
 from components.effects.rules import Judge, narrow
 from components.machines import names
 from components.machines.effects import kinds
-from components.machines.effects.anykind import removal_action, rules, table
+from components.machines.effects.anykind import machine_kinds, machine_rules, removal_action
 from components.machines.effects.concerned import limit_below, number, value
 from components.machines.effects.scale import DELETE_MACHINE, former_group, group_title, room
 from components.machines.effects.workers import rolls_out
@@ -160,6 +160,7 @@ def _anew(
     return [effect(change, field, Impact.NONE, why, STATES, action, hosts=hosts)]
 
 
-_HOSTS, *_FIRMWARE = table(vars(names) | globals()).kinds
-RULES = [*narrow(rules(_HOSTS), {_HOSTS.name: _anew}), *rules(*_FIRMWARE)]
+_TABLE = machine_kinds(vars(names) | globals())
+_FIRMWARE = [each for each in _TABLE.kinds if each.name != KIND]
+RULES = [*narrow(machine_rules(_TABLE.kind(KIND)), {KIND: _anew}), *machine_rules(*_FIRMWARE)]
 """The rules of hosts."""

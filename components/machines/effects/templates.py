@@ -10,9 +10,10 @@ from typing import Any
 from components.effects import FieldChange, ObjectChange, Path, SiteChange
 from components.effects.rules import path
 from components.machines.effects import kinds
-from components.machines.effects.anykind import rules, table
+from components.machines.effects.anykind import machine_kinds, machine_rules
 from components.machines.effects.concerned import format_path, value
 from components.making.manifest import GroupKind
+from schemas.kubernetes.grouping import group_by_key
 
 SHOWN_FIELDS = 3
 _DATA_TEMPLATE = path("spec.template.spec.dataTemplate")
@@ -36,9 +37,7 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
     if made is None or made.before is None or value(made.before, "metadata", "name") != old:
         return f"another {kind} is referred to: {new} in place of {old}"
     fields = list(_fields(site, made))
-    templates: dict[str, list[str]] = {}
-    for field, template in fields[:SHOWN_FIELDS]:
-        templates.setdefault(template, []).append(field)
+    templates = group_by_key((template, field) for field, template in fields[:SHOWN_FIELDS])
     shown = (f"{', '.join(those)} of {template}" for template, those in templates.items())
     more = len(fields) - SHOWN_FIELDS
     return " and ".join(shown) + (f" and {more} more" if more > 0 else "") + " changed"
@@ -74,5 +73,5 @@ def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]
             yield format_path(field.path).removeprefix("spec.template.spec."), change.one.name
 
 
-RULES = rules(*table(globals()).kinds)
+RULES = machine_rules(*machine_kinds(globals()).kinds)
 """The rules of templates that machines are made from."""

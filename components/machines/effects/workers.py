@@ -7,11 +7,11 @@ from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import kinds, labels, scale
 from components.machines.effects.anykind import (
+    machine_kinds,
+    machine_rules,
     removal,
     removal_action,
     rollout_words,
-    rules,
-    table,
 )
 from components.machines.effects.concerned import (
     format_path,
@@ -202,7 +202,7 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
             yield _refused(_not_made(found, held), held)
 
 
-(_KIND,) = table(vars(labels) | globals()).kinds
+(_KIND,) = machine_kinds(vars(labels) | globals()).kinds
 ROLLING_FIELDS = tuple(path(at) for at, judge in _KIND.fields if judge is replacement)
-RULES = rules(_KIND)
+RULES = machine_rules(_KIND)
 """The rules of worker pools."""

@@ -8,7 +8,6 @@ from components.making.promql import NODES, asks, ready, resource_label, state
 from components.making.told import Told
 from components.making.watch import Alert, record
 from components.monitoring.alerts.nodes import KNOWN, REINSTALLED, least
-from schemas.facts.feature_gates import uses_dra
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
@@ -46,7 +45,7 @@ def _of_pool(site: Site, pool: Pool) -> Iterator[Json]:
     expr = f"{nodes} * {site.devices(pool)}"
     yield record("accelerators_expected:node", expr, pool=pool.name)
     # No metric tells what a DRA driver offers.
-    if not uses_dra(site, model):
+    if not site.uses_dra(model):
         resource = resource_label(site.accelerators[model].plugin.resource)
         offered = state(site, "kube_node_status_allocatable", f'resource="{resource}"')
         expr = f"{nodes} * on (node) group_left () max by (node) ({offered}) or {nodes} * 0"

@@ -1,7 +1,7 @@
 """Whom a change of network devices concerns, and how the operator goes about it."""
 
 from components.effects import Effect, Field, Impact, ObjectChange, Side, SiteChange
-from components.effects.applying import effect
+from components.effects.applying import Concerned, effect
 from components.effects.placement import running
 from components.making.manifest import Json
 from components.source import site_of
@@ -45,8 +45,8 @@ def on_hosts(
         return effect(change, field, Impact.NONE, why, source)
     at_most = count if count < len(hosts) else None
     at_once = at_a_time(site) if impact in (Impact.DRAIN, Impact.REBOOT) else None
-    found = effect(change, field, impact, why, source, hosts=hosts)
-    return found._replace(at_most=at_most, at_once=at_once)
+    pace: Concerned = {"hosts": hosts, "at_most": at_most, "at_once": at_once}
+    return effect(change, field, impact, why, source, **pace)
 
 
 def at_a_time(site: SiteChange) -> int:

@@ -8,7 +8,7 @@ from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import rules
 from components.effects.placement import Fit
 from components.effects.pods import restart
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.network_devices.effects.concerned import OPERATOR, sriov_pools, staying
 
 SETTINGS = f"{OPERATOR}, controllers/sriovoperatorconfig_controller.go"
@@ -22,4 +22,4 @@ def settings_added(site: SiteChange, change: ObjectChange, field: Field) -> Effe
     yield from restart(site, change, field, (why, SETTINGS), hosts)
 
 
-RULES = rules(*read_table(globals()).kinds)
+RULES = rules(*read_kinds(globals()).kinds)

@@ -5,7 +5,7 @@ from functools import partial
 
 from components.effects import ABSENT, Action, Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, rules
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 from components.network_devices.effects.concerned import (
     OPERATOR,
@@ -155,6 +155,6 @@ def _on_hosts(
 
 restart, drain = partial(_on_hosts, Impact.POD_RESTART), partial(_on_hosts, Impact.DRAIN)
 reboot, unknown = partial(_on_hosts, Impact.REBOOT), partial(_on_hosts, Impact.UNKNOWN)
-TABLE = read_table(globals())
+TABLE = read_kinds(globals())
 (POLICY,) = TABLE.kinds
 RULES = rules(POLICY)

@@ -3,7 +3,7 @@
 from components.effects import Action, Effects, Field, ObjectChange, Side, SiteChange, resources
 from components.effects.applying import former
 from components.effects.rules import Judge, make_known
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.told import Told
 from components.object_cache.effects.section import cache_of
 from components.object_cache.names import COMPONENT, SERVER
@@ -41,7 +41,7 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     yield from TABLE.judges[name](site, change, field)
 
 
-TABLE = read_table(vars(resources) | globals())
+TABLE = read_kinds(vars(resources) | globals())
 _SERVICE = resources.TABLE.kind("Service")
 SERVICES = _SERVICE._replace(
     gone=TABLE.judges["removal"],

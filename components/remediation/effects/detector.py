@@ -33,15 +33,17 @@ def add_restart_notes(
     if change.before is None:
         return found
     if change.one.name.startswith(f"DaemonSet/{RESET}/"):
-        return (
-            each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
-            if each.impact is Impact.POD_RESTART
-            else each
-            for each in found
-        )
+        return _without_pods(found)
     goes = change.after is None
     source = f"{EXPORTER}; {STATUS}" if goes else MESSAGES
     return say_more(found, _SAID["left" if goes else "restarted"], source, Impact.POD_RESTART)
+
+
+def _without_pods(found: Effects) -> Effects:
+    for each in found:
+        if each.impact is Impact.POD_RESTART:
+            each = each._replace(impact=Impact.NONE, hosts=(), why=_SAID["no_pods"])
+        yield each
 
 
 def add_check_effects(

@@ -5,7 +5,7 @@ import re
 from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import former, not_known, rules
 from components.effects.rules import say_more
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.manifest import Manifest
 from components.making.told import Told
 from components.remediation.effects.cases import HEALTH_CHECK, Case, cases_of, effects
@@ -105,6 +105,6 @@ def selector_change(site: SiteChange, change: ObjectChange, field: Field) -> Eff
     return say_more(starts(site, change, field), REFUSED, WEBHOOK)
 
 
-TABLE = read_table(globals())
+TABLE = read_kinds(globals())
 RULES = rules(*TABLE.kinds)
 """The rules of medik8s' kinds."""

@@ -3,7 +3,7 @@
 from components.effects import Effects, Field, Impact, Name, ObjectChange, SiteChange
 from components.effects.applying import effect, former, not_known, rules
 from components.effects.fleet import NodeState
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
 from components.making.told import Told
@@ -173,6 +173,6 @@ def own_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     yield from (TABLE.judges["copied"] if same else budget_removal)(site, change, field)
 
 
-TABLE = read_table(globals())
+TABLE = read_kinds(globals())
 RULES = rules(*TABLE.kinds)
 """The rules of the controller's kinds."""

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from components.making.manifest import FLUX_GUARD, Json, Manifest, Target
 from foresite.delivery.differences import Difference, field_differences
-from foresite.delivery.servers.inventory import applied, ours
+from foresite.delivery.servers.inventory import applied_fields, ours
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
 _ALWAYS = {"apiVersion", "kind"}
@@ -125,7 +125,7 @@ def leftovers(live: Json, wanted: Json) -> Leftovers:
     """
     return {
         path: reduce(getitem, path, live)
-        for fields in applied(live)
+        for fields in applied_fields(live)
         for path in _unwanted_paths(fields, wanted, ())
     }
 
@@ -134,7 +134,10 @@ def restore_fields(inputs: Json, found: Leftovers) -> Json:
     """The inputs of a state with fields that the cluster has: the next ``up`` takes them away."""
     body = deepcopy(inputs)
     for (*above, last), value in found.items():
-        reduce(lambda into, key: into.setdefault(key, {}), above, body)[last] = deepcopy(value)
+        into = body
+        for key in above:
+            into = into.setdefault(key, {})
+        into[last] = deepcopy(value)
     return body
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from foresite.command import OK, report, show
+from foresite.command import OK, print_report, show
 from foresite.delivery.recovery.explained import Step
 
 
@@ -49,5 +49,5 @@ class Report:
             "next": [each._asdict() for each in self.steps], "left": self.left,
             "orphans": self.orphans, "verdict": verdict,
         }  # fmt: skip
-        report(self.form, whole, [f"{self.site}: {verdict}"], folded=False)
+        print_report(self.form, whole, [f"{self.site}: {verdict}"], folded=False)
         return code

@@ -61,7 +61,7 @@ def take(kubectl: Kubectl, context: str, target: Target, site: str, wanted: Want
     return Inventory(objects, {why: tuple(what) for why, what in unseen.items()})
 
 
-def applied(body: Json) -> list[Json]:
+def applied_fields(body: Json) -> list[Json]:
     """The fields of an object that Foresite's runs applied, as its API server keeps account."""
     every = body["metadata"].get("managedFields", ())
     mine = (e for e in every if (e.get("manager"), e.get("operation")) == (FIELD_MANAGER, "Apply"))
@@ -70,7 +70,7 @@ def applied(body: Json) -> list[Json]:
 
 def ours(body: Json) -> bool:
     """True if Foresite's runs applied an object, and no controller copied it."""
-    return bool(applied(body))
+    return bool(applied_fields(body))
 
 
 def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:

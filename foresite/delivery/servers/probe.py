@@ -22,6 +22,7 @@ from foresite.delivery.servers.served import Kind, kinds_of, missing_kinds
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.texts import nearest
 
 _THREADS = 8
@@ -222,9 +223,8 @@ def _missing_rights(
         if not allowed and (verb != "create" or not _all_there(server, kind, made[place])):
             name = f"{kind.plural} in {namespace}" if namespace else kind.plural
             refused.setdefault(verb, []).append(name)
-    verbs: dict[tuple[str, ...], list[str]] = {}  # those with the same resources together
-    for verb, names in refused.items():
-        verbs.setdefault(tuple(names), []).append(verb)
+    # Those with the same resources together.
+    verbs = group_by_key((tuple(names), verb) for verb, names in refused.items())
     said = [f"{' or '.join(each)} {few(names, _SHOWN)}" for names, each in verbs.items()]
     return f"the account may not {', nor '.join(said)}" if said else ""
 

@@ -105,7 +105,7 @@ class Engine:
 
     def select(self) -> None:
         """Make the stack if there is none; its name is the site's. Raises EngineError."""
-        check(self.run("stack", "select", "--create", self.stack))
+        demand_success(self.run("stack", "select", "--create", self.stack))
 
     def last_record(self) -> Record | None:
         """The newest line of the stack's history; None where nothing was done yet.
@@ -140,11 +140,11 @@ class Engine:
         done = self.run(*arguments, "--stack", self.stack)
         if done.returncode == _NO_STACK:
             return None
-        check(done)
+        demand_success(done)
         return parse_json(done.stdout)
 
     def _command(self, *arguments: str) -> None:
-        check(self.run(*arguments, "--stack", self.stack))
+        demand_success(self.run(*arguments, "--stack", self.stack))
 
     def follow(self, arguments: Sequence[str], line: Callable[[str], object]) -> int:
         """Run Pulumi, giving each line of its output to ``line``; its exit code."""
@@ -255,7 +255,7 @@ class Engine:
             path.unlink()
 
 
-def check(done: subprocess.CompletedProcess[str], before: str = "") -> None:
+def demand_success(done: subprocess.CompletedProcess[str], before: str = "") -> None:
     """Raise EngineError with what Pulumi complains of, where a command of it failed."""
     if done.returncode:
         said = done.stderr.strip() or done.stdout.strip()

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite.command import say
-from foresite.delivery.stack.engine import Engine, check
+from foresite.delivery.stack.engine import Engine, demand_success
 from foresite.delivery.stack.release import release
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
@@ -81,7 +81,7 @@ def forget(engine: Engine, lost: Iterable[Stated]) -> None:
     The cluster is read for it, and not changed. Raises EngineError.
     """
     if urns := [each.urn for each in lost]:
-        check(engine.refresh(urns))
+        demand_success(engine.refresh(urns))
 
 
 def shorten(lines: Iterable[str]) -> list[str]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from components.making.decommission import MAY_BE_DELETED, VARIABLE, ReleasedObject, format_release
 from components.making.manifest import Target
 from components.site import site_objects
-from foresite.delivery.stack.engine import Engine, EngineError, Say, check
+from foresite.delivery.stack.engine import Engine, EngineError, Say, demand_success
 from foresite.delivery.stack.live import key_of, resource_name, type_of
 from foresite.delivery.stack.stated import Stated, read_state
 from schemas.facts.site import Site
@@ -39,7 +39,7 @@ def release(engine: Engine, site: Site, say: Say) -> None:
         )
     # Let the state know what is gone from the management cluster already.
     if urns := [each.urn for each in held if each.target is Target.MANAGEMENT]:
-        check(engine.refresh(urns), "nothing was changed: ")
+        demand_success(engine.refresh(urns), "nothing was changed: ")
     objects = []
     for each in leaving(site, _held(engine)):
         component, name = key_of(each.urn) or ("", "")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from components.effects.rules import path
-from components.effects.table import read_table
+from components.effects.table import read_kinds
 from components.effects.vocabulary import FieldChange, ObjectChange, SiteChange
 from components.making.manifest import Manifest
 from tests.kit.repository import ROOT
@@ -40,7 +40,7 @@ def _module(folder: Path, text: str) -> dict[str, Any]:
 
 
 def test_the_first_row_whose_condition_holds_decides(tmp_path: Path) -> None:
-    judge: Any = read_table(_module(tmp_path, TABLE)).judges["size"]
+    judge: Any = read_kinds(_module(tmp_path, TABLE)).judges["size"]
     change = ObjectChange("component", MANIFEST, MANIFEST)
     more, less = (list(judge(None, change, FieldChange(("a",), 3, now))) for now in (5, 1))
     assert [(more[0].why, more[0].source), less[0].why] == [
@@ -52,12 +52,12 @@ def test_the_first_row_whose_condition_holds_decides(tmp_path: Path) -> None:
 
 def test_a_condition_that_no_module_has_is_found_when_the_table_is_read(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="grows"):
-        read_table(_module(tmp_path, TABLE.replace("grown", "grows")))
+        read_kinds(_module(tmp_path, TABLE.replace("grown", "grows")))
 
 
 def test_a_row_without_a_path_is_for_the_object_as_a_whole(tmp_path: Path) -> None:
     row = '[kinds.Thing]\nadded = "other"\ngone = "other"\nfields = {"" = "size"}'
-    (kind,) = read_table(_module(tmp_path, TABLE + row)).kinds
+    (kind,) = read_kinds(_module(tmp_path, TABLE + row)).kinds
     assert [at for at, _ in kind.fields] == [""]
 
 
