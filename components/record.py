@@ -39,11 +39,11 @@ class Component(NamedTuple):
         return patched(site, self.name, self.make(site)).faults
 
     def effects(self) -> Rules:
-        """What a change of them does to machines: its rules, then those of Kubernetes' kinds."""
+        """The rules for changes of its objects: its own, then those of Kubernetes' kinds."""
         return _rules(self.name)
 
     def watch(self, site: Site) -> Watched:
-        """What monitoring scrapes, alerts on and shows of it."""
+        """Its scrapes, alerts and dashboards."""
         found = _module(self.name, "watch")
         made: Watched = found.watch(site) if found else Watched()
         return made

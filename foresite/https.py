@@ -1,4 +1,4 @@
-"""What every request with a token minds: it goes over TLS, to the server that was named alone."""
+"""Requests with a token: they go over TLS, to the server that was named alone."""
 
 import os
 import re
@@ -22,7 +22,7 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 def opener(url: str, *, direct: bool = False) -> urllib.request.OpenerDirector:
-    """What opens a URL that ``server_url`` has passed. Without TLS no proxy gets the request."""
+    """An opener for a URL that ``server_url`` has passed. Without TLS no proxy gets the request."""
     alone = [urllib.request.ProxyHandler({})] if direct or url.startswith("http:") else []
     return urllib.request.build_opener(NoRedirect, *alone)
 

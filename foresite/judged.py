@@ -128,7 +128,7 @@ def management_faults(root: Path) -> list[Problem]:
 
 
 def of_management(site: Site, refused: Iterable[Placed]) -> list[Problem]:
-    """What the schemas refuse of a management cluster's objects, as problems of its file."""
+    """Faults of a management cluster's objects by their schemas, as problems of its file."""
     file = site.managed.path if site.managed else ""
     return [replace(each, file=file) for _, each in refused]
 

@@ -47,7 +47,7 @@ def judge(
     as no site has all parts: a test holds them against all sites.
     """
     rules, own = tuple(rules), tuple(own)
-    granted = _by_rule((*own, *ours()))
+    granted = group_by_key((each.rule, each) for each in (*own, *ours()))
     violations: list[Violation] = []
     excepted: list[tuple[Violation, Exemption]] = []
     expired: dict[Exemption, None] = {}
@@ -71,10 +71,6 @@ def judge(
     unused = tuple(each for each in own if each not in used)
     violations, third = separate(violations, known, today)
     return Judgement(tuple(violations), tuple(expired), unused, tuple(excepted), third)
-
-
-def _by_rule(exemptions: Iterable[Exemption]) -> dict[str, list[Exemption]]:
-    return group_by_key((each.rule, each) for each in exemptions)
 
 
 def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Violation]:

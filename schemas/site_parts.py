@@ -124,7 +124,7 @@ def site_with(where: str, given: Site | SiteParts, sections: Mapping[str, Model]
 
 
 def load_stack(root: Folder, name: str) -> Loaded:
-    """What a stack is of: a site, or a management cluster."""
+    """The site, or the management cluster, of a stack."""
     return (load_management if name.startswith(STACK) else load_site)(root, name)
 
 

@@ -23,7 +23,6 @@ from schemas.kubernetes.bodies import mapping
 
 CONTROLLER = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go"
 UPDATE = "Kubernetes 1.34, pkg/controller/daemon/update.go"
-VALIDATION = "Kubernetes 1.34, pkg/apis/apps/validation/validation.go"
 PREEMPTION = "Kubernetes 1.34, pkg/scheduler/framework/preemption/preemption.go"
 ON_DELETE = "OnDelete"
 

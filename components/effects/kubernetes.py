@@ -13,24 +13,11 @@ from components.effects.networks import NETWORKS
 from components.effects.resources import RESOURCES
 from components.effects.rules import Rule
 from components.effects.workloads import WORKLOADS
+from schemas.kubernetes.tables import read_table
 
 KINDS = (DAEMON_SET, *WORKLOADS, *CONFIGURATION, *ACCESS, *RESOURCES, *NETWORKS)
 
-HOLDS_DATA = frozenset(
-    {
-        # Deletes every object of its kind, of whomever they are.
-        "CustomResourceDefinition.apiextensions.k8s.io",
-        # Deletes everything in it.
-        "Namespace",
-        # What is on the volume, unless its reclaim policy is Retain.
-        "PersistentVolume",
-        "PersistentVolumeClaim",
-        # Its content is in no Git.
-        "Secret",
-        # Its claims go with it where persistentVolumeClaimRetentionPolicy says so.
-        "StatefulSet.apps",
-    }
-)
+HOLDS_DATA = frozenset(read_table(__file__)["holds_data"])
 """Kinds whose deletion loses data, or objects of others: Git cannot bring them back. Not among
 them: ConfigMaps, whose content is in Git, and Jobs, whose pods lose work and no stored data."""
 

@@ -18,7 +18,6 @@ PRIORITY = "Kubernetes 1.34, plugin/pkg/admission/priority/admission.go"
 DISRUPTION = "Kubernetes 1.34, pkg/registry/core/pod/storage/eviction.go"
 NAMESPACES = "Kubernetes 1.34, pkg/controller/namespace/deletion/namespaced_resources_deleter.go"
 DEFINITIONS = "Kubernetes 1.34, apiextensions-apiserver pkg/controller/finalizer/crd_finalizer.go"
-SCHEMAS = "Kubernetes 1.34, apiextensions-apiserver pkg/apiserver/schema"
 POD_SECURITY = "KEP-2579; Kubernetes 1.34, pod-security-admission admission/admission.go"
 POLICY = "Kubernetes 1.34, api networking/v1, NetworkPolicySpec"
 

@@ -22,7 +22,6 @@ DEPLOYMENT = f"{CONTROLLERS}/deployment/deployment_controller.go"
 STATEFUL_SET = f"{CONTROLLERS}/statefulset/stateful_set_control.go"
 JOB = f"{CONTROLLERS}/job/job_controller.go"
 COLLECTED = f"{CONTROLLERS}/garbagecollector/garbagecollector.go"
-APPS = "Kubernetes 1.34, pkg/apis/apps/validation/validation.go"
 
 Count = Callable[[Manifest], int]
 """How many pods an object keeps."""

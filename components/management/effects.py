@@ -8,23 +8,11 @@ import re
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, not_known, rules
 from components.effects.table import read_kinds
+from components.making.told import Told
 
 _VERSION = re.compile(r"v?([0-9]+)\.([0-9]+)(?:\.([0-9]+))?")
-_RESTART = "no machine changes: {what}"
-_REPLACED = (
-    "; the operator deletes the old components and installs the new ones, and for minutes writes "
-    "to their kinds fail (`foresite up` of a site stops then)"
-)
-_MINOR = (
-    "{what}, and another minor version may roll machines where a default of its templates differs: "
-    "read its release notes, and try it on a management cluster for tests"
-)
-_ELSEWHERE = "{what} with what another place has, and what that does to machines is not known"
 _PROGRAM = "Deployment.apps"
-_REFUSED = (
-    "it is an older minor version, which the operator refuses: what runs is not what Git says"
-)
-_OLDER = "{what} in an older version, and what that does with objects of a newer one is not known"
+TOLD = Told(__file__)
 
 
 def upgrade(
@@ -34,14 +22,14 @@ def upgrade(
     sides = (field.before, field.after) if field else ("", "")
     (place, was), (to, now) = (_version(str(each)) for each in sides)
     if was and now and place == to and now > was and now[:2] == was[:2]:
-        more = "" if change.group_kind == _PROGRAM else _REPLACED
-        yield effect(change, field, Impact.NONE, _RESTART.format(what=what) + more, source)
+        more = "" if change.group_kind == _PROGRAM else TOLD.say("replaced")
+        yield effect(change, field, Impact.NONE, TOLD.say("restart", what=what) + more, source)
         return
-    why = _MINOR if place == to else _ELSEWHERE
+    why = "minor" if place == to else "elsewhere"
     if place == to and was and now and now < was:
         refused = change.group_kind != _PROGRAM and now[:2] < was[:2]
-        why = _REFUSED if refused else _OLDER
-    yield from not_known(why.format(what=what), source)(site, change, field)
+        why = "refused" if refused else "older"
+    yield from not_known(TOLD.say(why, what=what), source)(site, change, field)
 
 
 def _version(text: str) -> tuple[str, list[int]]:

@@ -230,36 +230,16 @@ def _link_errors(place: _Place) -> tuple[str, ...]:
     return (f"{HOST}{SYSTEM}", PROCESSES, STATE, BOOT_ID, str(RISE_SECONDS), limits, *_links(place))
 
 
-def _pcie_links(place: _Place) -> tuple[str, ...]:
-    return (SYSTEM, str(place.record.pci.link_width), *_pci(place.record))
-
-
-def _full_disks(place: _Place) -> tuple[str, ...]:
-    return (HOST, str(place.detector.disk_full_percent), *place.detector.disks)
-
-
-def _read_only(place: _Place) -> tuple[str, ...]:
-    return (HOST, MOUNTS, *place.detector.disks)
-
-
-def _deadlock(place: _Place) -> tuple[str, ...]:
-    return (PROCESSES, STATE, BOOT_ID, str(place.detector.blocked_seconds))
-
-
-def _links_down(place: _Place) -> tuple[str, ...]:
-    # Interfaces are those of the host's network, which its own /sys shows.
-    return (f"{HOST}{SYSTEM}", *_links(place))
-
-
 _CHECKS: Mapping[str, Callable[[_Place], Check | tuple[str, ...]]] = {
     Fault.ACCELERATOR_MISSING: _missing,
     Fault.ACCELERATOR_ERROR: _error,
     Fault.FABRIC_DOWN: _fabric,
-    Fault.PCIE_LINK_DEGRADED: _pcie_links,
-    Fault.DISK_FULL: _full_disks,
-    Fault.READ_ONLY_FILESYSTEM: _read_only,
-    Fault.KERNEL_DEADLOCK: _deadlock,
-    Fault.NETWORK_LINK_DOWN: _links_down,
+    Fault.PCIE_LINK_DEGRADED: lambda at: (SYSTEM, str(at.record.pci.link_width), *_pci(at.record)),
+    Fault.DISK_FULL: lambda at: (HOST, str(at.detector.disk_full_percent), *at.detector.disks),
+    Fault.READ_ONLY_FILESYSTEM: lambda at: (HOST, MOUNTS, *at.detector.disks),
+    Fault.KERNEL_DEADLOCK: lambda at: (PROCESSES, STATE, BOOT_ID, str(at.detector.blocked_seconds)),
+    # Interfaces are those of the host's network, which its own /sys shows.
+    Fault.NETWORK_LINK_DOWN: lambda at: (f"{HOST}{SYSTEM}", *_links(at)),
     Fault.NETWORK_LINK_ERRORS: _link_errors,
 }
 """The check for each fault, or the arguments of one without other settings."""

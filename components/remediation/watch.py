@@ -24,6 +24,7 @@ from components.remediation.names import CONTROLLER, TURNS
 from components.remediation.program import METRICS_PORT
 from components.remediation.program import NAME as DEVICE_TAINTS
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.monitoring import Thresholds
 from schemas.model.remediation import ALWAYS_REPAIRED, Remediation
 from schemas.model.vocabulary import Fault, RemediatorKind
@@ -153,9 +154,7 @@ def _own(remediation: Remediation, *, mended: bool) -> Iterator[Alert]:
 
 
 def _silent(site: Site) -> Alert:
-    pools: dict[tuple[str, ...], list[str]] = {}
-    for pool in site.file.pools:
-        pools.setdefault(site.faults(pool), []).append(pool.name)
+    pools = group_by_key((site.faults(pool), pool.name) for pool in site.file.pools)
     told = " or ".join(_told(site, *each) for each in pools.items() if each[0])
     expected = f"{NODES} * on (pool) group_left () {CHECKED}"
     lacks = f"({expected}) - on (node) group_left () ({told} or on (node) {NODES} * 0)"

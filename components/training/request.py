@@ -22,7 +22,7 @@ class Template(StrEnum):
 
     @property
     def does(self) -> str:
-        """What it makes, in a line of request.toml."""
+        """The objects that it makes, in a line of request.toml."""
         return _TOLD.say(self.value)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from foresite.command import OK, UsageError, show
 from foresite.github import GitHub, connect, read_event
+from schemas.kubernetes.tables import read_table
 from schemas.reading.bounded import UnfitFileError, read_regular
 
 MAX_BYTES = 60_000
@@ -19,16 +20,6 @@ MAX_BYTES = 60_000
 _MARK = re.compile(r"<!-- foresite-[a-z-]{1,40} -->")
 _MAKES_REPORTS = ".github/"
 """A pull request's own workflow runs for it, so whoever changes it writes the report."""
-_NOT_SHOWN = """\
-**No report is shown.** This pull request changes `{folder}`, and so may change how the
-report is made. Read that change first. Then run the preview yourself, with the code of the base
-branch:
-
-```console
-$ git fetch origin pull/{number}/merge
-$ uv run foresite preview --base FETCH_HEAD^1 --head FETCH_HEAD
-```
-"""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -40,7 +31,7 @@ def run(options: argparse.Namespace) -> int:
         event = read_event(options.event)
         number, changed = github.patiently(lambda: _pull(github, event)) or (None, False)
         if changed:
-            said = _NOT_SHOWN.format(folder=_MAKES_REPORTS, number=number)
+            said = read_table(__file__)["not_shown"].format(folder=_MAKES_REPORTS, number=number)
             body = f"{_mark(body)}\n{said}"
     if number is None:
         show("no open pull request has this head any more: no comment is written")

@@ -28,7 +28,7 @@ def _check(rows: Sequence[Row]) -> Callable[[Object], Iterator[Found]]:
 
 
 def _holders(each: Object, of: str | list[str]) -> Iterator[tuple[str, str, Json]]:
-    """What a row looks at in an object, with its place and whose it is."""
+    """The parts of an object that a row is about, each with its place and kind."""
     if isinstance(of, list):
         yield from ((place[:-1], str(body["kind"]), body) for place, body in bodies(each, of))
         return

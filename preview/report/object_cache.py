@@ -36,7 +36,7 @@ def in_clusters(site: SitePreview) -> bool:
 
 
 def clauses(sites: Sequence[SitePreview]) -> Iterable[tuple[Phrase, Iterable[str], bool]]:
-    """What becomes of the caches of some sites, for a headline: the words, the names of the sites,
+    """The fate of the caches of some sites, for a headline: the words, the names of the sites,
     and true where objects are lost or users feel it."""
     found = [(each.name, each.cache) for each in sites if each.cache]
     moved = {name: each.moved for name, each in found if each.moved}

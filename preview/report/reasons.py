@@ -56,7 +56,7 @@ def group_reasons(site: SitePreview) -> list[Because]:
 
 
 def _likeness(reason: Reason) -> object:
-    """What reasons have in common whose sentences differ in names only."""
+    """The common part of reasons whose sentences differ in names only."""
     words = _sentence(reason).split()
     shape = tuple(GAP if _NAME.search(word) else word for word in words)
     return _what(reason), reason.object.partition(" ")[0], shape

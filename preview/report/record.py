@@ -13,6 +13,7 @@ from preview.report.headline import headline
 from preview.report.phrase import plain
 from preview.report.words import CHECKED, NOT_KNOWN, members
 from preview.result import ObjectVerdict, Preview, Reason, SitePreview
+from schemas.kubernetes.tables import read_table
 from schemas.model.problem import Problem
 
 VERSION = 1
@@ -27,13 +28,7 @@ def render(preview: Preview) -> str:
     return json.dumps(_preview(preview), separators=(",", ":"), default=str) + "\n"
 
 
-# What the document has of a preview, of a site and of a reason, in this order.
-_PREVIEW = """version headline impact certain base head code code_changed sites_total regions gates
-    allowed nodes clashes entries sites checked"""
-_SITE = """name state impact patches counts problems hosts reasons objects plans capacity deletions
-    cache consequences services waiting growth guaranteed installations"""
-_REASON = """impact component name path why source hosts at_most together waits way action object
-    causes"""
+_OF = read_table(__file__)
 
 
 def _preview(preview: Preview) -> Json:
@@ -48,7 +43,7 @@ def _preview(preview: Preview) -> Json:
         "sites": [_site(site) for entry in entries for site in members(entry)],
         "checked": {"offline": CHECKED, "servers_asked": [], "not_known": NOT_KNOWN},
     }
-    return _fields(_PREVIEW, preview, own)
+    return _fields(_OF["preview"], preview, own)
 
 
 def _site(site: SitePreview) -> Json:
@@ -58,7 +53,7 @@ def _site(site: SitePreview) -> Json:
         "deletions": [asdict(each) for each in site.deletions],
         "guaranteed": dict(site.guaranteed),
     }
-    return _fields(_SITE, site, own)
+    return _fields(_OF["site"], site, own)
 
 
 def _reason(reason: Reason) -> Json:
@@ -66,7 +61,7 @@ def _reason(reason: Reason) -> Json:
     component, name = reason.effect.name
     own = {"component": component, "name": name, "hosts": len(reason.effect.hosts)}
     own |= {"object": reason.object, "causes": _plain(reason.causes)}
-    return _fields(_REASON, reason.effect, own)
+    return _fields(_OF["reason"], reason.effect, own)
 
 
 def _fields(names: str, of: object, own: Json) -> Json:

@@ -39,7 +39,7 @@ def services(site: SiteChange) -> Iterator[Consequence]:
 
 
 def _managed(site: SiteChange) -> Iterator[Consequence]:
-    """What differs on the management cluster, a line for each sort of objects."""
+    """Differences on the management cluster, a line for each sort of objects."""
     left = {each.kind for each in site.changes.values() if each.component == MANAGEMENT}
     for row in _KINDS["management"]:
         mine = left if "kinds" not in row else left & set(row["kinds"])

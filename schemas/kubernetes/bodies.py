@@ -16,7 +16,7 @@ def mapping(holder: Json, *keys: str) -> Json:
 
 
 def identity(body: Json) -> tuple[str, str, str, str]:
-    """What makes two bodies one object: API group, kind, namespace (or empty) and name."""
+    """The identity of an object: API group, kind, namespace (or empty) and name."""
     group, metadata = str(body["apiVersion"]).rpartition("/")[0], body["metadata"]
     return group, str(body["kind"]), metadata.get("namespace") or "", metadata["name"]
 

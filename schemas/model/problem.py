@@ -57,13 +57,8 @@ class Problem:
         at = f" {self.path}" if self.path else ""
         more = f" and {len(self.also) - SHOWN} more" if len(self.also) > SHOWN else ""
         also = f"  also: {', '.join(self.also[:SHOWN])}{more}\n" if self.also else ""
-        return (
-            f"{place}: {self.code.value}{at}\n"
-            f"  {self.message}\n"
-            f"{also}"
-            f"  why: {self.why}\n"
-            f"  fix: {self.fix}"
-        )
+        said = f"{place}: {self.code.value}{at}\n  {self.message}\n{also}"
+        return f"{said}  why: {self.why}\n  fix: {self.fix}"
 
     def as_dict(self) -> dict[str, str | int | list[str]]:
         """The problem as plain data for ``--format json``; ``also`` where there is any."""

@@ -105,7 +105,7 @@ def management_problems(root: Folder) -> Iterator[Problem]:
 
 
 def named_management(root: Folder, name: object) -> tuple[Managed | None, list[Problem | Finding]]:
-    """What a site names, with its problems; nothing where no management cluster has a file."""
+    """The file that a site names, and its problems; none where no management cluster has any."""
     known = names_in(root / FOLDER)
     if not isinstance(name, str) or not known:
         return None, []
@@ -186,7 +186,7 @@ def _own(file: ManagementFile, name: str) -> Iterator[Finding]:
 
 
 def _fit(managed: Managed) -> Iterator[Finding]:
-    """What of a file does not fit its release, or its manifests."""
+    """Faults of a file beside its release, or its manifests."""
     for each in release_findings(managed.release):
         yield say("release-unfit", ("release",), each)
     core, version = managed.release.cluster_api.core, managed.file.kubernetes

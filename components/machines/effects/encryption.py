@@ -9,14 +9,12 @@ import yaml
 from components.effects import ObjectChange
 from components.machines.apiserver import ENCRYPTION
 from components.making.manifest import Json, Manifest
+from components.making.told import Told
 from schemas.kubernetes.bodies import items, mapping
 
 SOURCE = "Kubernetes 1.34, apiserver pkg/storage/value/transformer.go (prefixTransformers)"
-UNREADABLE = (
-    "some API servers could not read Secrets that are stored or that others write, and what fails "
-    "then is not known. Go two ways: writes: false on every host before true, and after it; write "
-    "all Secrets anew (kubectl get secrets -A -o json | kubectl replace -f -) before it goes"
-)
+TOLD = Told(__file__)
+UNREADABLE = TOLD.say("unreadable")
 
 
 def unreadable(change: ObjectChange) -> bool:
@@ -27,12 +25,8 @@ def unreadable(change: ObjectChange) -> bool:
 
 def content(change: ObjectChange) -> str:
     """What Git does not know of new hosts whose providers are in a Secret."""
-    if not any("content" not in each for each in _files(change.after)):
-        return ""
-    return (
-        "; the content that the Secret of encryption.secret has at that moment decides which "
-        "Secrets the new API servers can read"
-    )
+    known = all("content" in each for each in _files(change.after))
+    return "" if known else TOLD.say("content")
 
 
 def _files(manifest: Manifest | None) -> list[Json]:

@@ -10,6 +10,7 @@ from components.making.promql import one_of
 from components.making.told import Told
 from components.making.watch import record
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
 
@@ -44,9 +45,7 @@ def _nodes(site: Site, pool: Pool) -> Json:
 
 def _racks(site: Site) -> Iterator[Json]:
     """The racks of nodes, and how many hosts each rack has with or without a Node."""
-    places: dict[tuple[str, str], list[str]] = {}
-    for host in site.hosts:
-        places.setdefault((host.zone, host.rack), []).append(host.name)
+    places = group_by_key(((host.zone, host.rack), host.name) for host in site.hosts)
     for (zone, rack), names in sorted(places.items()):
         known = TOLD.at(site).say("known", names=one_of(sorted(names)))
         yield record("node_rack:info", known, zone=zone, rack=rack)

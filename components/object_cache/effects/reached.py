@@ -10,7 +10,6 @@ from components.object_cache.names import COMPONENT, SERVER
 from schemas.kubernetes.bodies import mapping
 
 TOLD = Told(__file__)
-BY_NAME = "Kubernetes 1.34, k8s.io/endpointslice, utils.go (FindPort)"
 _SAME_ZONE = {"PreferClose", "PreferSameZone"}
 
 

@@ -23,9 +23,7 @@ from schemas.model.faults import fault_of
 
 _CONTROLLERS = "pfnet-research/node-operation-controller 0ac94deb, controllers"
 OPERATIONS = f"{_CONTROLLERS}/nodeoperation_controller.go"
-REMEDIATIONS = f"{_CONTROLLERS}/noderemediation_controller.go"
 TEMPLATES = f"{_CONTROLLERS}/noderemediationtemplate_controller.go"
-BUDGETS = f"{OPERATIONS} (doesViolateNDB)"
 SAID = Told(__file__)
 
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect, not_known
 from components.effects.rules import Judge
+from components.making.told import Told
 from components.remediation.effects.cases import Case, Found, cases_of, effects, fault_bound
 from components.remediation.effects.repairs import begin_repairs, once_more, unheld
 from components.remediation.names import remediated_pools, settings_of
@@ -17,11 +18,7 @@ from components.source import site_of
 from schemas.facts.site import Site
 
 LINES = "foresite, components/remediation/turns.py (configuration), node_repair/decide.py"
-_LATER = (
-    "the repair-slot program reads its configuration in each round, without a restart; new reboot "
-    "limits apply from the next decision on a node: a node that has used its reboots is "
-    "quarantined, which drains nothing"
-)
+_LATER = Told(__file__).say("later")
 
 
 def add_content_effects(

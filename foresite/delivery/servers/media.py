@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from foresite.delivery.servers.doctor import TOLD, Finding, find
 from foresite.delivery.servers.reach import UnreachedError, fetch, ping
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
 from schemas.model.hardware import BmcProtocol
 from schemas.reading.host_list import Host
@@ -86,9 +87,7 @@ def ask_bmcs(site: Site) -> Iterator[Finding]:
     if answers and all(error and error.silent for _, error in answers):
         yield find("bmcs-unasked", where, why=answers[0][1])
         return
-    groups: dict[str, list[str]] = {}
-    for host, error in answers:
-        groups.setdefault(str(error or ""), []).append(f"{host.name} ({host.bmc})")
+    groups = group_by_key((str(error or ""), f"{e.name} ({e.bmc})") for e, error in answers)
     for why, names in groups.items():
         yield find("bmcs-wrong" if why else "bmcs", where, tuple(names), why=why)
 

@@ -12,6 +12,7 @@ from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.pod_network import enforces_policies
 from schemas.facts.secret_references import secret_references
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.objects import store
 from schemas.kubernetes.tables import read_table
 
@@ -82,9 +83,10 @@ def _values(site: Site) -> SimpleNamespace:
 
 def _secrets(site: Site) -> Iterator[Json]:
     """The Secrets of one place and with the same keys together."""
-    found: dict[tuple[bool, str, tuple[str, ...]], list[str]] = {}
-    for each in secret_references(site):
-        found.setdefault((each.management, each.namespace, each.keys), []).append(each.name)
+    every = secret_references(site)
+    found = group_by_key(
+        ((each.management, each.namespace, each.keys), each.name) for each in every
+    )
     for (management, namespace, keys), names in found.items():
         cluster = Target.MANAGEMENT if management else Target.SITE
         yield {"names": names, "cluster": cluster.value, "namespace": namespace, "keys": list(keys)}

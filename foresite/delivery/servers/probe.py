@@ -126,7 +126,7 @@ def objects_on(site: Site, target: Target) -> list[Manifest]:
 
 
 def missing_context(site: Site, kubectl: Kubectl, context: str, servers: dict[str, str]) -> str:
-    """What is wrong where the kubeconfig has no such context; empty where it has it."""
+    """The fault where the kubeconfig has no such context; empty where it has it."""
     if context in servers:
         return ""
     near = nearest(context, servers)
@@ -231,10 +231,7 @@ def _missing_rights(
 
 def _places(manifests: Iterable[Manifest]) -> dict[Place, list[Manifest]]:
     """The objects by kind and namespace."""
-    found: dict[Place, list[Manifest]] = {}
-    for each in manifests:
-        found.setdefault((each.key[:2], each.key[2]), []).append(each)
-    return found
+    return group_by_key(((each.key[:2], each.key[2]), each) for each in manifests)
 
 
 def _all_there(server: ApiServer, kind: Kind, manifests: Iterable[Manifest]) -> bool:

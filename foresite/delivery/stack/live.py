@@ -31,7 +31,7 @@ def read(engine: Engine) -> dict[Key, Json | None]:
 
 
 def next_steps(engine: Engine) -> list[Json]:
-    """What the next ``up`` would do, without the policies. Raises EngineError, with Pulumi's
+    """The steps of the next ``up``, without the policies. Raises EngineError, with Pulumi's
     complaint where it would fail."""
     return [each for each in _steps(engine, "preview") if each["op"] not in _NOTHING]
 

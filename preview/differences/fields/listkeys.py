@@ -67,7 +67,7 @@ def _inside(item: Any, path: tuple[str, ...]) -> str:
 
 
 def _key(item: Any, keys: dict[str, Any]) -> Item | None:
-    """What an item has at the keys; itself if there are no keys."""
+    """The values of an item at the keys; itself if there are no keys."""
     if not keys:
         return None if isinstance(item, dict | list) else Item(_text(item))
     if not isinstance(item, dict) or not item.keys() & keys.keys():
