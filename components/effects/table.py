@@ -88,7 +88,8 @@ def first_row(
 def _kind(name: str, row: Mapping[str, Any], judge: Callable[[Any], Judge]) -> Kind:
     others = {key: judge(row[key]) for key in ("replaced", "labels") if key in row}
     rows = row.get("fields", {}).items()
-    fields = tuple((path, judge(each)) for paths, each in rows for path in paths.split())
+    # An empty path is the object as a whole.
+    fields = tuple((path, judge(each)) for paths, each in rows for path in paths.split() or [""])
     fixed = tuple(each for said in row.get("fixed", ()) for each in _fixed(**said))
     return Kind(name, judge(row["added"]), judge(row["gone"]), fields, fixed, **others)
 

@@ -6,7 +6,7 @@ takes the host (image, user data, power) is its own.
 
 import functools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Mapping
 
 from components.machines import names
 from components.machines.adopted import kept_host
@@ -18,11 +18,14 @@ from schemas.kubernetes.bodies import mapping
 from schemas.model.hardware import Arch, BmcProtocol, HardwareProfile, RootDisk
 from schemas.reading.host_list import OUT, SPARE, Host
 
+Bodies = Mapping[tuple[str, str], Json]
+"""Objects by component and logical name."""
 PROVIDER_FIELDS = ("spec.online", "spec.automatedCleaningMode")
 """Fields that the Metal3 provider writes on a host that we must or the API server does set at
 creation (CAPM3 1.13, metal3machine_manager.go). ``online`` is required by the schema."""
 GOING = "machines of hosts that go out"
-"""The losses that ``mass_out`` counts."""
+"""The losses that ``lost_machines`` counts of hosts that go out."""
+_OWNERS = ("MachineDeployment", "KubeadmControlPlane")
 
 
 def is_out(body: Json) -> bool:
@@ -30,11 +33,32 @@ def is_out(body: Json) -> bool:
     return mapping(body, "metadata", "labels").get(names.STATE_LABEL) == OUT
 
 
-def mass_out(pools: Iterable[str], going: Iterable[str]) -> int:
-    """How many hosts go out at once where that is no upkeep: in a pool more than one, and more than
-    a tenth. Both are the pools of hosts: of all in service, and of those that go out."""
-    there = Counter(pools)
-    return sum(n for pool, n in Counter(going).items() if n > max(1, there[pool] // 10))
+def lost_machines(before: Bodies, after: Bodies) -> tuple[int, int]:
+    """How many machines hosts that go out take from their pools at once where that is no upkeep: in
+    a pool more than one, and more than a tenth of its hosts in service. Where a spare steps in for
+    a host no machine is lost. And how many fewer machines workers' pools have besides."""
+    there, going, lost = Counter[str](), Counter[str](), Counter[str]()
+    fewer = Counter({
+        name.partition("/")[2]: _replicas(body) - _replicas(after.get((component, name), {}))
+        for (component, name), body in before.items() if body["kind"] in _OWNERS
+    })  # fmt: skip
+    for key, body in before.items():
+        if body["kind"] == "BareMetalHost" and not is_out(body):
+            labels = mapping(body, "metadata", "labels")
+            pool = labels.get(names.POOL_LABEL, "")
+            owners = (f"{pool}/{labels.get(names.ZONE_LABEL)}", pool)
+            owner = next((each for each in owners if each in fewer), "")  # else the control plane
+            there[owner.partition("/")[0]] += 1
+            going[owner] += is_out(after.get(key, {}))
+    for owner, count in (fewer & going).items():
+        lost[owner.partition("/")[0]] += count
+    many = sum(count for pool, count in lost.items() if count > max(1, there[pool] // 10))
+    return many, sum(count for owner, count in (fewer - going).items() if owner)
+
+
+def _replicas(body: Json) -> int:
+    replicas = mapping(body, "spec").get("replicas")
+    return replicas if isinstance(replicas, int) else 0
 
 
 def hosts(site: Site) -> list[Manifest]:

@@ -56,12 +56,12 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     off_peak = site.scheduling.off_peak
     if off_peak is None or not any(model in team.off_peak for model in models):
         return []
-    threshold = _threshold(site, models, {**team.accelerators, **team.off_peak})
+    most = {**team.accelerators, **team.off_peak}
     return [
         {
             "begin": f"{each.begin:{RFC_3339}}",
             "end": f"{each.end:{RFC_3339}}",
-            "threshold": threshold,
+            "threshold": _threshold(site, models, most),
         }
         for each in windows(off_peak)
     ]

@@ -4,6 +4,7 @@ The file is a List as kubectl writes it, with the fields' owners. Of Secrets it 
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ from components.machines.effects.concerned import format_path
 from components.making.manifest import Json
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import ApiServer
-from schemas.facts.adopted import KINDS
+from schemas.kubernetes.bodies import Path as Place
 from schemas.kubernetes.bodies import mapping, nodes
 from schemas.kubernetes.manifests import MAX_DEPTH
 from schemas.kubernetes.masking import HIDDEN
@@ -28,8 +29,8 @@ MOST_OBJECTS = 50_000
 _PAGE = 500
 _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 CONTEXT, NAMESPACE = "foresite.dev/context", "foresite.dev/namespace"
-_NOT_KEPT = ("kubectl.kubernetes.io/last-applied-configuration",)
-"""Annotations with copies of whole objects, in which a Secret's data may be."""
+_NOT_KEPT = "kubectl.kubernetes.io/last-applied-configuration"
+"""The annotation with a copy of a whole object, in which a Secret's data may be."""
 _MARK = f"{HIDDEN}: "
 _WRITE = "write it by foresite adopt read, or by kubectl get -o json --show-managed-fields"
 TABLE = read_table(__file__)
@@ -38,13 +39,13 @@ Key = tuple[str, str]
 
 
 class Bundle(NamedTuple):
-    """The objects of a namespace, by kind and name; ``context`` is where they were read, and
-    ``secrets`` says what was a secret in those that would be kept."""
+    """The objects of a namespace, by kind and name, without their ``secrets``, each the object, the
+    place there and the words for it; ``context`` is where they were read."""
 
     context: str
     namespace: str
     objects: Mapping[Key, Json]
-    secrets: list[str]
+    secrets: list[tuple[Key, Place, str]]
 
     def of(self, kind: str) -> list[Json]:
         """The objects of a kind, by name."""
@@ -90,39 +91,48 @@ def _objects(server: ApiServer, api: str, plural: str, namespace: str) -> Iterat
                 yield {"apiVersion": api, "kind": "Secret", "metadata": named}
             else:
                 body = {"apiVersion": api, "kind": kind, **each}
-                _cleaned(body)
+                _hide_secrets(body)
                 yield body
         more = str(mapping(answer, "metadata").get("continue") or "")
         if not more:
             return
 
 
-def _cleaned(body: Json) -> list[tuple[str, str, str]]:
-    """Take copies of whole objects out of an object, and words in place of each secret: the path,
-    what it is, and the secret. Raises UsageError for an object that is too deep."""
-    annotations = mapping(body, "metadata", "annotations")
-    for each in _NOT_KEPT:
-        annotations.pop(each, None)
+def _hide_secrets(body: Json) -> list[tuple[Place, str, str | int]]:
+    """Take the copy of an object out of it, and words in place of each secret: its place,
+    what it is, and the secret, in the object's order. Raises UsageError where it is too deep."""
+    mapping(body, "metadata", "annotations").pop(_NOT_KEPT, None)
     found, every = [], [*nodes(body)]
-    if max(len(path) for path, _ in every) > MAX_DEPTH:
+    if max(len(at) for at, _ in every) > MAX_DEPTH:
         raise UsageError(f"{title(body)} is nested deeper than {MAX_DEPTH} levels")
-    look = suspect(each for _, each in every if isinstance(each, str))
-    for path, holder in every:
-        listed = enumerate(holder) if isinstance(holder, list) else ()
-        for key, value in [*(holder.items() if isinstance(holder, dict) else listed)]:
-            if isinstance(value, str) and (what := _secret(holder, key, value, look=look)):
-                found.append((format_path((*path, key)), what, value))
-                holder[key] = f"{_MARK}{what}"
+    look, holders = suspect(each for _, each in every if isinstance(each, str)), dict(every)
+    for at, value in every:
+        holder = holders[at[:-1]]
+        if isinstance(value, str | int) and (what := _secret(holder, at, str(value), look=look)):
+            found.append((at, what, value))
+            holder[at[-1]] = f"{_MARK}{what}"
     return found
 
 
-def _secret(holder: Any, key: Any, value: str, *, look: bool) -> str:
-    """What kind of secret a value is; empty where it is none. ``look`` at what the value says."""
+def _secret(holder: Any, at: Place, value: str, *, look: bool) -> str:
+    """What kind of secret a value is; empty where it is none. A list names what is in it; ``look``
+    at what the value says."""
     if value.startswith(_MARK):
         return value.removeprefix(_MARK)
-    name = holder.get("name") if key == "value" else key
+    name = [each for each in at if isinstance(each, str)][-1]
+    name = holder.get("name") if name == at[-1] == "value" else name
     named = isinstance(name, str) and is_secret(name, value)
     return (credential(value) if look else "") or WRITTEN_OUT * named
+
+
+def _find(data: bytes, key: str | int, value: str | int, start: int) -> int:
+    """Where a value is written from a byte on, by Python, jq or kubectl; -1 where it is not. Values
+    may be alike, above all hidden ones: their keys, and the file's order, tell them apart."""
+    plain = json.dumps(value, ensure_ascii=False)
+    of_go = re.sub("[&<>\u2028\u2029]", lambda found: f"\\u{ord(found[0]):04x}", plain)
+    head = f"{json.dumps(key)}: " if isinstance(key, str) else ""
+    texts = {f"{head}{each}".encode(errors="replace") for each in (json.dumps(value), plain, of_go)}
+    return min((at for each in texts if (at := data.find(each, start)) >= 0), default=-1)
 
 
 def parse(path: Path) -> Bundle:
@@ -137,14 +147,19 @@ def parse(path: Path) -> Bundle:
         raise UsageError(f"{path}: no List with objects: {_WRITE}")
     if len(listed) > MOST_OBJECTS:
         raise UsageError(f"{path}: more than {MOST_OBJECTS} objects: too many")
-    objects, secrets = dict[Key, Json](), list[str]()
+    objects, secrets, line, end = dict[Key, Json](), list[tuple[Key, Place, str]](), 1, 0
     for number, each in enumerate(listed):
         key = _identity(each, f"{path}: items[{number}]")
         if key in objects:
             raise UsageError(f"{path}: {' '.join(key)} is there twice: of one namespace alone")
-        for at, what, value in _cleaned(each):
-            line = data.count(b"\n", 0, max(0, data.find(json.dumps(value).encode()))) + 1
-            secrets += [f"{path}:{line}: {' '.join(key)} {at} holds {what}"] * (key[0] in KINDS)
+        for place, what, value in _hide_secrets(each):
+            at = _find(data, place[-1], value, end)
+            # Written in another way, as the rest will be: to look on for all takes too long.
+            data = data if at >= 0 else b""
+            line, end = line + data.count(b"\n", end, at), at + 1
+            where = f"{path}:{line}" if data else path
+            said = f"{where}: {' '.join(key)} {format_path(place)} holds {what}"
+            secrets.append((key, place, said))
         objects[key] = each
     spaces = sorted({str(mapping(each, "metadata").get("namespace")) for each in listed})
     if len(spaces) > 1:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from components.making.manifest import FIELD_MANAGER, Json
 from components.making.told import Told
 from foresite.adoption.bundle import title
-from foresite.adoption.refusals import told
+from foresite.adoption.refusals import sentences
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.bodies import identity, items, mapping
 
@@ -90,7 +90,7 @@ def _asked(server: ApiServer, row: Json, bodies: list[Json], manager: str) -> li
         left = wanted.difference(*map(_listed, mine))
         if mine and not left:  # else another one applies the others, on another cluster, say
             every = [*(above for each in mine for above in _makers(server, each)), *mine]
-            return list(dict.fromkeys(said for each in every for said in told(each, TOLD)))
+            return list(dict.fromkeys(said for each in every for said in sentences(each, TOLD)))
     return [TOLD.say("unknown", why=why, manager=manager)]
 
 

@@ -23,12 +23,11 @@ TOLD = Told(__file__)
 def refusals(bundle: Bundle) -> Iterator[str]:
     """The sentences; none where the cluster can be adopted."""
     clusters = bundle.of("Cluster")
-    yield from (TOLD.say("secret", said=said) for said in bundle.secrets)
     for body in bundle.objects.values():
         api, wanted = body["apiVersion"], KINDS.get(body["kind"])
         if wanted and api != wanted:
             yield TOLD.say("version", title=title(body), api=api, wanted=wanted)
-        yield from told(body, TOLD)
+        yield from sentences(body, TOLD)
     if len(clusters) != 1:
         names = ", ".join(each["metadata"]["name"] for each in clusters[:5]) or "none"
         values = {"namespace": bundle.namespace, "number": len(clusters), "names": names}
@@ -50,7 +49,7 @@ def refusals(bundle: Bundle) -> Iterator[str]:
         yield from _host(host, shape)
 
 
-def told(body: Json, table: Told) -> Iterator[str]:
+def sentences(body: Json, table: Told) -> Iterator[str]:
     """The sentences of the rows of a table that an object fits."""
     for row in _rows(table):
         fits = [_fits(body, *each) for each in row["when"]] if body["kind"] in row["kinds"] else []

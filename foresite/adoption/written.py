@@ -16,6 +16,7 @@ from components.making.dump import dump, dump_all
 from components.making.manifest import ARGO_OPTIONS, FLUX_GUARD, Json, filled, prune
 from foresite.adoption.bundle import Bundle
 from foresite.adoption.engines import engine_of, owners
+from foresite.adoption.refusals import TOLD
 from foresite.adoption.shape import (
     Shape,
     Zone,
@@ -26,8 +27,8 @@ from foresite.adoption.shape import (
     zones_of,
 )
 from policies.exceptions import today
-from schemas.facts.adopted import HOST
-from schemas.kubernetes.bodies import items, mapping, texts
+from schemas.facts.adopted import HOST, KINDS
+from schemas.kubernetes.bodies import items, mapping, nodes, texts
 from schemas.model.hardware import RootDisk
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.suggested_value import fits
@@ -229,6 +230,14 @@ def _pool(shape: Shape, pool: Pool) -> Json:
         **found,
         "adopted": {"deployment": pool.owner["metadata"]["name"], "selector": selector},
     }
+
+
+def kept_secrets(bundle: Bundle) -> Iterator[str]:
+    """The sentences for secrets in what would be kept; what else holds one is not written."""
+    for key, place, said in bundle.secrets:
+        kept = nodes(_kept(bundle.objects[key])) if key[0] in KINDS else ()
+        if any(at == place for at, _ in kept):
+            yield TOLD.say("secret", said=said)
 
 
 def kept_objects(shape: Shape, hosts: list[Json]) -> Iterator[Json]:

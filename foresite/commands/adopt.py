@@ -18,7 +18,7 @@ from foresite.adoption.refusals import refusals
 from foresite.adoption.server import Cluster, conflicts, hand_over
 from foresite.adoption.shape import addresses_of, shape_of
 from foresite.adoption.verdict import Judged, judge_adoption
-from foresite.adoption.written import texts_of
+from foresite.adoption.written import kept_secrets, texts_of
 from foresite.command import FOUND, OK, UsageError, repository, show, show_text
 from foresite.commands.check import all_problems, show_problems, sound
 from foresite.commands.new import demand_new, write_all
@@ -76,7 +76,7 @@ def _read(options: argparse.Namespace) -> int:
 def _plan(options: argparse.Namespace) -> int:
     root, bundle = repository(options), parse(Path(options.what))
     try:
-        found = list(refusals(bundle))
+        found = [*kept_secrets(bundle), *refusals(bundle)]
         shape = shape_of(bundle) if not found else None
         if shape is None:
             return _report(options, {"refused": found}, "nothing was written", adopted=False)

@@ -7,9 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from components.machines.hosts import GOING, is_out, mass_out
-from components.machines.names import POOL_LABEL, ZONE_LABEL
-from components.making.manifest import Json, Manifest, Target
+from components.machines.hosts import GOING, lost_machines
+from components.making.manifest import Manifest, Target
 from components.making.told import Told
 from foresite.command import UsageError, few
 from foresite.delivery.servers.inventory import Look
@@ -17,7 +16,6 @@ from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import SMALL, Stated, ident
 from preview.gates import GROW, REMOVE
 from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
-from schemas.kubernetes.bodies import mapping
 
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
@@ -36,7 +34,7 @@ class Change(NamedTuple):
     longer: list[str]
     """Objects that are many times as long as before."""
     going: int
-    """Hosts that go out at once, where there are so many that it has to be said; else 0."""
+    """Machines of hosts that go out at once, where so many are lost that it has to be said."""
 
 
 def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Change:
@@ -47,16 +45,8 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
         if not each.keep
         and (key not in wanted or ident(wanted[key].target, wanted[key].body) != each.ident)
     ]
-    going = [_goes_out(state, wanted, key) for key in state.keys() & wanted]
-    out = Counter(place for places in going for place in places)
-    hosts = [e.body for e in state.values() if e.kind == "BareMetalHost" and not is_out(e.body)]
-    there = (mapping(body, "metadata", "labels").get(POOL_LABEL, "") for body in hosts)
-    many = mass_out(there, (places[0] for places in going if places))
-    machines = 0
-    for key, each in state.items():
-        if each.kind == "MachineDeployment":
-            after = _replicas(wanted[key].body) if key in wanted else 0
-            machines += max(0, _replicas(each.body) - after - out[key[1].partition("/")[2]])
+    bodies = ({key: e.body for key, e in side.items()} for side in (state, wanted))
+    going, machines = lost_machines(*bodies)
     longer = [
         each.title
         for key, each in state.items()
@@ -64,22 +54,7 @@ def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Chang
         and (long := size(wanted[key])) > LARGE
         and long > TIMES_SIZE * size(Manifest("", each.body))
     ]
-    return Change(gone, machines, sum(_more(state, wanted)), longer, many)
-
-
-def _goes_out(
-    state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest], key: Key
-) -> tuple[str, ...]:
-    """The pool, and the pool and zone, of a host that goes out: its Machine is not lost."""
-    if is_out(state[key].body) or not is_out(wanted[key].body):
-        return ()
-    had = mapping(state[key].body, "metadata", "labels")
-    return had.get(POOL_LABEL, ""), f"{had.get(POOL_LABEL)}/{had.get(ZONE_LABEL)}"
-
-
-def _replicas(body: Json) -> int:
-    replicas = (body.get("spec") or {}).get("replicas")
-    return replicas if isinstance(replicas, int) else 0
+    return Change(gone, machines, sum(_more(state, wanted)), longer, going)
 
 
 def _more(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Iterator[int]:

@@ -1,13 +1,13 @@
 """Hosts as their BMCs describe them, by Redfish, with Ironic's own client (sushy 5)."""
 
 import base64
+import itertools
 import logging
 import re
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http.client import HTTPException
 from ipaddress import IPv4Network
-from itertools import islice
 from types import SimpleNamespace
 from urllib.parse import urljoin, urlsplit
 
@@ -22,6 +22,8 @@ MAX_BYTES = 4 * 1024 * 1024
 """Bytes of one answer of a BMC, at most."""
 SECONDS = 120.0
 """Time for all answers of a BMC; one may take a third of it."""
+MAX_ANSWERS = 1024
+"""Answers of one BMC, at most: two for a system, and one for each NIC."""
 _AT_ONCE = 32
 
 
@@ -30,7 +32,7 @@ def addresses(said: list[str]) -> list[str]:
     found: list[str] = []
     for each in said:
         try:
-            found += map(str, islice(IPv4Network(each).hosts(), MAX_BMCS + 1))
+            found += map(str, itertools.islice(IPv4Network(each).hosts(), MAX_BMCS + 1))
         except ValueError:
             if re.fullmatch(r"[0-9.]+/[0-9]+", each):
                 raise UsageError(f"--bmc {each}: write the network's own address") from None
@@ -63,15 +65,18 @@ def read(urls: list[str], rules: Rules) -> Intake:
 def _line(url: str, account: list[str]) -> SimpleNamespace:
     """What sushy asks one BMC by. It refuses whatever leads away from the BMC, which would get the
     account: a link of its answers, a redirect, a proxy."""
-    until, word = time.monotonic() + SECONDS, base64.b64encode(":".join(account).encode())
+    until, count = time.monotonic() + SECONDS, itertools.count()
+    word = base64.b64encode(":".join(account).encode())
     headers = {"Accept": "application/json", "Authorization": f"Basic {word.decode()}"}
 
     def get(path: str = "", **_: object) -> SimpleNamespace:
         asked = urljoin(f"{url}/", path)
         if urlsplit(asked)[:2] != urlsplit(url)[:2]:
             raise OSError(f"it leads to another address, which was not asked: {shorten(asked)}")
-        left = min(SECONDS / 3, max(until - time.monotonic(), 0.1))
-        body = ask(asked, headers, MAX_BYTES, left, direct=True)
+        left = until - time.monotonic()
+        if left <= 0 or next(count) >= MAX_ANSWERS:
+            raise OSError(f"it has not ended after {SECONDS:.0f} s or {MAX_ANSWERS} answers")
+        body = ask(asked, headers, MAX_BYTES, min(SECONDS / 3, max(left, 1)), direct=True)
         return SimpleNamespace(json=lambda: body, content=True, headers={}, status_code=200)
 
     nothing = lambda *_: None  # noqa: E731 the account is in the headers

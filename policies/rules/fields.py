@@ -7,7 +7,6 @@ from policies.embedded import bodies, format_path
 from policies.pods import pods
 from policies.rule import Found, Json, Object
 from schemas.kubernetes.bodies import Path
-from schemas.kubernetes.quantities import whole
 from schemas.kubernetes.tables import read_table
 
 Row = Mapping[str, Any]
@@ -57,8 +56,7 @@ def _values(value: Any, steps: Sequence[str], path: Path = ()) -> Iterator[tuple
 
 def _is_refused(row: Row, value: Any) -> bool:
     if "above" in row:
-        number = whole(value)
-        return number is not None and number > row["above"]
+        return isinstance(value, int | float) and value > row["above"]
     some = row.get("refused", row.get("allowed", ()))
     # True is no 1 here, and false no 0.
     among = any(value == one and isinstance(value, bool) is isinstance(one, bool) for one in some)

@@ -102,7 +102,7 @@ def _with_edits(
         for edit in group:
             site = edit.apply(site, forward)
         return make(site)
-    except (ValueError, TypeError, LookupError, AttributeError, StopIteration):
+    except (ValueError, TypeError, LookupError, StopIteration):
         return None
 
 
@@ -128,7 +128,12 @@ def at_edits(problems: Sequence[Problem], before: Input, after: Input) -> tuple[
 
 
 def _codes(site: Site) -> Counter[Code]:
-    return Counter(each.code for each in site_findings(site))
+    """The codes of a site's problems. Raises ValueError where so little is left of it that rules
+    find no section."""
+    try:
+        return Counter(each.code for each in site_findings(site))
+    except AttributeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _moved(problem: Problem, cause: Cause) -> Problem:

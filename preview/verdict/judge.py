@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from components.effects.fleet import OUT, Host
+from components.effects.fleet import Host
 from components.effects.kubernetes import HOLDS_DATA
 from components.effects.rules import judge_object
 from components.effects.vocabulary import (
@@ -16,7 +16,7 @@ from components.effects.vocabulary import (
     SiteChange,
 )
 from components.machines.effects import kinds
-from components.machines.hosts import GOING, is_out, mass_out
+from components.machines.hosts import GOING, is_out, lost_machines
 from components.machines.installation import installations
 from components.machines.rollout import capacity, plans
 from components.making.manifest import Manifest, Target
@@ -206,9 +206,8 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
     if site.before and site.after:
-        there = [host for host in site.before.fleet.hosts if host.state != OUT]
-        going = [host for host in there if host.name in site.after.fleet.out]
-        if count := mass_out((h.pool for h in there), (h.pool for h in going)):
+        bodies = ({name: m.body for name, m in side.objects.items()} for side in site.sides)
+        if count := lost_machines(*bodies)[0]:
             yield Deletion(GOING, count)
     counted = (kinds.HOST, kinds.DEPLOYMENT)
     others = (each for each in gone.values() if each.group_kind not in counted)

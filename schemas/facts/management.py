@@ -43,10 +43,11 @@ class Managed:
             yield from read_manifests(self.texts.get(each.file, ""))
 
     def tags(self, program: str) -> Iterator[str]:
-        """The tags of a program's images in its manifests."""
+        """The tags of a program's images in its manifests; empty for an image without one."""
         for each in _containers(self.vendored()):
-            name, _, tag = str(each.get("image", "")).partition("@")[0].rpartition(":")
-            if name.rpartition("/")[2] == program:
+            last = str(each.get("image", "")).partition("@")[0].rpartition("/")[2]
+            name, _, tag = last.partition(":")  # a colon before the last slash is of a port
+            if name == program:
                 yield tag
 
     def arguments(self) -> frozenset[str]:

@@ -6,7 +6,10 @@ text once, however large it is.
 
 import base64
 import binascii
+import contextlib
 import functools
+import gzip
+import io
 import re
 import zlib
 from bisect import bisect_right
@@ -24,7 +27,7 @@ _URL_ENDS = re.compile(r"[\s,;)\]\"]")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _FLAG = re.compile(r"[^\s=]+")
 _SHORTEST = 20
-_GZIP, _WITH_HEADER = b"\x1f\x8b\x08", 31
+_GZIP, _TIMES_PACKED = b"\x1f\x8b\x08", 2
 MOST_UNPACKED = 1024 * 1024
 """Bytes of a compressed text that are read: user data of a host has less."""
 _UNREAD = "more packed text than is read"
@@ -203,30 +206,29 @@ def _hinted_lines(text: str) -> set[tuple[int, int]]:
 @functools.lru_cache(maxsize=65_536)
 def credential(text: str) -> str:
     """A description of what looks like a secret in a text, by form or by name, as it stands
-    or in base64. Empty where nothing does."""
+    or in base64, twice at most. Empty where nothing does."""
     found = _kind_or_name(text)
-    if found or not (packed := _decoded(text)):
-        return found
-    return _kind_or_name(packed) or (_UNREAD if packed.endswith(_UNREAD) else "")
+    for _ in range(_TIMES_PACKED):
+        if found or not (text := _unpack(text)):
+            break
+        found = _kind_or_name(text) or (_UNREAD if text.endswith(_UNREAD) else "")
+    return found
 
 
 def _kind_or_name(text: str) -> str:
     return kind_of(text) or (forms.WRITTEN_OUT if any(secret_names(text)) else "")
 
 
-def _decoded(text: str) -> str:
-    """The text in base64, also of gzip; empty where there is none: a key is text."""
-    if not _BASE64.fullmatch(text):
-        return ""
-    try:
-        data = base64.b64decode("".join(text.split()), validate=True)
-        cut = ""
-        if data.startswith(_GZIP):
-            data = zlib.decompressobj(_WITH_HEADER).decompress(data, MOST_UNPACKED)
-            cut = _UNREAD * (len(data) == MOST_UNPACKED)
-        return data.decode("utf-8", "replace" if cut else "strict") + cut
-    except (binascii.Error, zlib.error, UnicodeDecodeError):
-        return ""
+def _unpack(text: str) -> str:
+    """The text in base64, also of gzip; empty where there is none."""
+    packed = "".join(text.split()) if _BASE64.fullmatch(text) else ""
+    data, found = b"", bytearray()
+    with contextlib.suppress(binascii.Error, OSError, EOFError, zlib.error):
+        data = base64.b64decode(packed, validate=True)
+        file = gzip.GzipFile(fileobj=io.BytesIO(data))
+        while data.startswith(_GZIP) and (more := file.read1(MOST_UNPACKED - len(found))):
+            found += more
+    return (found or data).decode("utf-8", "replace") + _UNREAD * (len(found) == MOST_UNPACKED)
 
 
 def suspect(texts: Iterable[str]) -> bool:

@@ -22,15 +22,16 @@ _LEFT = re.compile(
     rf"{_PLACEHOLDER.pattern}|AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA|\bexample-ca\.pem"
 )
 """The same, and the SSH key and the authority of Foresite's example sites."""
-_EXAMPLES = ("trial", "mgmt-lab", "mgmt-jp-east", "mgmt-jp-north")
-"""Management clusters of Foresite's example sites, and of its trial. A site of another one is
-real."""
+_SITES = ("lab-1", "sapporo-1", "tokyo-1", "tsukuba-1")
+_CLUSTERS = ("mgmt-lab", "mgmt-jp-east", "mgmt-jp-north")
+"""Foresite's example sites and their management clusters. Any other site is real, and so is one of
+these on another cluster; but not a site of the trial API server, on which nothing is installed."""
 
 
 def placeholders(file: SiteFile) -> Iterator[Finding]:
     """Values of an example are not left over: each is the site's own to write."""
     written = file.model_dump(mode="json", exclude_unset=True)
-    example = file.management in _EXAMPLES
+    example = (file.site in _SITES and file.management in _CLUSTERS) or file.management == "trial"
     row, values = ("placeholder-left", _PLACEHOLDER) if example else ("example-left", _LEFT)
     found = [path for path, text in leaves(written) if values.search(str(text))]
     if found:
@@ -123,15 +124,22 @@ UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")
 """Columns in which no two hosts of a fleet have the same value."""
 
 
-def host_places(site: Site) -> Iterator[Finding]:
-    """Each host names a pool and a zone that the site has."""
-    for column in ("pool", "zone"):
-        known = [each.name for each in getattr(site.file, f"{column}s")]
-        strange = set(site.cells(column)).difference(known, ("",))
-        for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
-            if value in strange:
-                advice = advise(value, known, f"write one of {', '.join(known)}, or add it")
-                yield say(f"{column}-of-host-unknown", HostCell(host.line, column), value, advice)
+def host_pools(site: Site) -> Iterator[Finding]:
+    """Each host names a pool that the site has."""
+    yield from _strangers(site, "pool", [each.name for each in site.file.pools])
+
+
+def host_zones(site: Site) -> Iterator[Finding]:
+    """Each host names a zone that the site has."""
+    yield from _strangers(site, "zone", [each.name for each in site.file.zones])
+
+
+def _strangers(site: Site, column: str, known: list[str]) -> Iterator[Finding]:
+    strange = set(site.cells(column)).difference(known, ("",))
+    for host, value in zip(site.hosts, site.cells(column), strict=True) if strange else ():
+        if value in strange:
+            advice = advise(value, known, f"write one of {', '.join(known)}, or add it")
+            yield say(f"{column}-of-host-unknown", HostCell(host.line, column), value, advice)
 
 
 def host_duplicates(site: Site) -> Iterator[Finding]:

@@ -135,6 +135,18 @@ def test_a_plan_is_the_same_each_time_and_overwrites_nothing(adopted: Path) -> N
     assert [(adopted / name).read_text() for name in WRITTEN] == texts
 
 
+def own(kind: str, name: str, field: str, key: str, to: str) -> Edit:
+    """A label or an annotation that an engine wrote."""
+
+    def edit(objects: dict[tuple[str, str], Json]) -> None:
+        metadata = objects[kind, name]["metadata"]
+        metadata.setdefault(field, {})[key] = to
+        owned = metadata["managedFields"][0]["fieldsV1"]["f:metadata"]
+        owned.setdefault(f"f:{field}", {})[f"f:{key}"] = {}
+
+    return edit
+
+
 def _set(kind: str, name: str, *path: str | int, to: Any) -> Edit:
     def edit(objects: dict[tuple[str, str], Json]) -> None:
         at: Any = objects[kind, name]
@@ -224,13 +236,19 @@ REFUSED: dict[str, tuple[Edit, str]] = {
         _set(*_HOST, "spec", "bmc", "address", to="redfish://bmc.prod.lan/redfish/v1"), "bmc.prod"
     ),
     "a token in an annotation": (
-        _set(*_HOST, *_NOTE, to={"example.com/x": samples.FORMED["a token of GitHub"][0]}),
+        own(*_HOST, _NOTE[-1], "example.com/x", samples.FORMED["a token of GitHub"][0]),
         "bundle.json:1: BareMetalHost node-3 metadata.annotations[example.com/x] holds a token",
     ),
     "a password in a packed file": (
         _set(*_KCP, "spec", "kubeadmConfigSpec", "files", 0, "content",
              to=base64.b64encode(gzip.compress(b"password=hunter2!\n")).decode()),
         "files[0].content holds a password",
+    ),
+    "a password in a list": (
+        _set(*_KCP, "spec", "kubeadmConfigSpec", "tokens", to=["hunter2"]), "tokens[0] holds a"
+    ),
+    "a password that is a number": (
+        _set(*_KCP, "spec", "kubeadmConfigSpec", "password", to=22222222), "password holds a"
     ),
     "addresses that are gone": (
         lambda objects: objects.pop(("Metal3DataTemplate", "prod-template")), "Metal3DataTemplate"
@@ -253,6 +271,42 @@ def test_what_is_refused_has_a_sentence_and_leaves_no_file(
     assert any(sentence in each for each in said), said
     assert "hunter2" not in str(said)
     assert not list((tmp_path / "sites").iterdir())
+
+
+KUBECTL = str.maketrans({each: f"\\u{ord(each):04x}" for each in "<>&"})
+
+
+@pytest.mark.parametrize("hidden", [False, True], ids=["kubectl", "adopt read"])
+def test_each_secret_has_its_own_line(
+    hidden: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Hidden ones are all alike; what kubectl writes is escaped as Go escapes it."""
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in cluster.live()}
+    for number, name in enumerate(cluster.hosts()):
+        secret = "(hidden): a password" if hidden else f"für && <{number}> hunter2"
+        own("BareMetalHost", name, _NOTE[-1], "example.com/password", secret)(objects)
+    texts = json.dumps({"items": [*objects.values()]}, indent=1, ensure_ascii=False)
+    (tmp_path / "sites").mkdir()
+    file = tmp_path / "b.json"
+    file.write_text(texts.translate(KUBECTL))
+    assert main(["--root", str(tmp_path), "adopt", "plan", str(file), "--format", "json"]) == 1
+    said = json.loads(capsys.readouterr().out)["refused"]
+    named = [int(each.split(":")[1]) for each in said if "example.com/password" in each]
+    lines = file.read_text().splitlines()
+    assert named == [n for n, each in enumerate(lines, 1) if '"example.com/password": ' in each]
+    assert len(named) == len(cluster.hosts())
+    file.write_text(json.dumps(json.loads(file.read_text()), separators=(",", ":")))
+    assert main(["--root", str(tmp_path), "adopt", "plan", str(file)]) == 1
+    assert f"{file}: BareMetalHost node-0" in capsys.readouterr().out
+
+
+def test_a_secret_in_what_is_not_kept_is_hidden_and_no_fault(tmp_path: Path) -> None:
+    objects = {(each["kind"], each["metadata"]["name"]): each for each in cluster.live()}
+    for at in (("spec",), ("status", "provisioning")):
+        _set(*_HOST, *at, "image", to={"url": "http://robot:hunter2@x/y.qcow2"})(objects)
+    _set(*_HOST, *_NOTE, "example.com/token", to="hunter2")(objects)  # of nobody who applies
+    assert plan(tmp_path, list(objects.values())) == 0
+    assert "hunter2" not in "".join((tmp_path / name).read_text() for name in WRITTEN)
 
 
 def test_a_difference_to_the_live_cluster_is_found(adopted: Path) -> None:
@@ -432,10 +486,13 @@ def test_what_no_list_may_hold_is_unknown(
 def test_a_kept_object_fits_its_schema(adopted: Path) -> None:
     known(adopted)
     file = adopted / WRITTEN[2]
-    file.write_text(file.read_text().replace("  replicas: 2", '  replicas: "two"'))
-    (problem,) = load_site(adopted, "prod").problems
-    assert (problem.code.value, problem.file) == ("object-invalid", WRITTEN[2])
-    assert "replicas" in file.read_text().splitlines()[problem.line - 1]
+    text = file.read_text()
+    for wrong, said in (('replicas: "two"', ""), ("replicas: 2\n  newField: 1", "unknown field")):
+        file.write_text(text.replace("  replicas: 2", f"  {wrong}"))
+        (problem,) = load_site(adopted, "prod").problems
+        assert (problem.code.value, problem.file) == ("object-invalid", WRITTEN[2])
+        assert wrong.split()[-2] in file.read_text().splitlines()[problem.line - 1]
+        assert said in problem.message and "a version that this Foresite does not" in problem.fix
 
 
 def test_bmc_addresses_that_say_the_same() -> None:

@@ -265,6 +265,8 @@ THREE = secrets(**{"001": 2, "002": 2, "003": 2})
         ({"baremetalhosts": None}, {"hosts": "not asked"}),
         ({"lab-1": {}, "secrets": None}, {"secrets": "not asked"}),
         ({"lab-1": {}, "secrets": secrets(**{"001": 2, "002": 0})}, {"secrets": "problem"}),
+        ({"lab-1": {}, "secrets": secrets(**{"001": 2, "002": 0, "003": 2})},
+         {"secrets": "not asked"}),
         ({"lab-1": {}, "secrets": secrets(**{"001": 2, "002": 2, "003": 1})},
          {"secrets": "problem"}),
     ],

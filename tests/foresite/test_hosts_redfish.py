@@ -114,6 +114,23 @@ def test_what_is_no_redfish_is_said(
     assert says in problem.message
 
 
+@pytest.mark.parametrize(("bound", "most"), [("SECONDS", 1.0), ("MAX_ANSWERS", 40)])
+def test_a_bmc_that_never_ends_is_left(
+    bmc: Bmc,
+    read: Callable[[str], Intake],
+    asked: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    bound: str,
+    most: float,
+) -> None:
+    monkeypatch.setattr(redfish, bound, most)
+    nics: dict[str, Any] = {f"{SYSTEMS}/1/n/1?{number}": {} for number in range(20_000)}
+    members = [{"@odata.id": path} for path in nics]
+    intake = read(bmc({f"{SYSTEMS}/1/n": {"Members": members}, **nics}))
+    assert "it has not ended after" in intake.problems[0].message and not intake.records
+    assert len(asked) == 40 or bound == "SECONDS"
+
+
 @pytest.mark.parametrize(
     ("name", "value", "says"),
     [

@@ -83,14 +83,25 @@ def test_a_host_and_the_machine_on_it_count_once_as_in_the_preview() -> None:
     assert "2 hosts would be lost" in refused([had(pool[0])], [pool[1]], remove=1)
 
 
-@pytest.mark.parametrize(("out", "lost"), [(1, 0), (2, 0), (3, 3), (9, 9)])
-def test_hosts_that_go_out_are_a_loss_where_they_are_many(out: int, lost: int) -> None:
+@pytest.mark.parametrize(
+    ("out", "spares", "lost"),
+    [(1, 0, 0), (2, 0, 0), (3, 0, 3), (9, 0, 9), (9, 9, 0), (9, 7, 0), (9, 6, 3)],
+)
+@pytest.mark.parametrize(
+    "owner", ["MachineDeployment/gpu", "MachineDeployment/gpu/a", "KubeadmControlPlane"]
+)
+def test_hosts_that_go_out_are_a_loss_where_they_are_many(
+    out: int, spares: int, lost: int, owner: str
+) -> None:
+    """As far as no spare steps in, in a pool, in a zone of one, and in the control plane."""
+
     def of(state: str, number: int) -> Json:
         body = thing("BareMetalHost", f"h{number}", guarded=True)
         labels = {"foresite.dev/pool": "gpu", "foresite.dev/zone": "a", "foresite.dev/state": state}
         return {**body, "metadata": {**body["metadata"], "labels": labels}}
 
-    machines = [thing("MachineDeployment", "gpu", replicas=number) for number in (20, 20 - out)]
+    kind, _, name = owner.partition("/")
+    machines = [thing(kind, name, replicas=count) for count in (20 - spares, 20 - max(out, spares))]
     before = [had(body) for body in [*(of("", n) for n in range(20)), machines[0]]]
     after = [*(of("out" if n < out else "", n) for n in range(20)), machines[1]]
     assert (refused(before, after) == "") == (not lost)

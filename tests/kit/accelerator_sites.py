@@ -21,7 +21,7 @@ FILE: Json = {
     "site": NAME,
     "region": "jp-west",
     "release": "2026.11",
-    "management": "mgmt-jp-east",
+    "management": "trial",
     "cluster": {
         "kubernetes": "v1.35.5",
         "endpoint": "10.32.0.10",

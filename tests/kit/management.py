@@ -38,6 +38,9 @@ metadata: {name: baremetal-operator-system, labels: {theirs: kept}}
 def put(root: Path, name: str = "mgmt-jp-east", more: str = "", **values: Any) -> Path:
     """Write the file of a management cluster, with other values of its keys."""
     said = yaml.safe_load(FILE.read_text("utf-8")) | {"management": name} | values
+    if values.get("providers", said) is None:
+        for key in {"sync_labels", "taints_in_place"} - values.keys():  # they are about providers
+            said.pop(key, None)
     path = root / "management" / f"{name}.yaml"
     path.parent.mkdir(exist_ok=True)
     path.write_text(yaml.safe_dump(said, sort_keys=False) + more)

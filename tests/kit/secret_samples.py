@@ -52,6 +52,7 @@ FORMED: Mapping[str, tuple[str, ...]] = {
     "a login of a registry": (
         '{"auths": {"r.lan": {"auth": "dXNlcjpodW50ZXIyaHVudGVyMg=="}}}',
         'auth = "dXNlcjpodW50ZXIyaHVudGVyMg=="',
+        "auths:\n  r.lan: {auth: dXNlcjpodW50ZXIyaHVudGVyMg==}",
     ),
     "a JSON Web Token": ("ey" + "JhbGciOiJIUzI1NiJ9." + "ey" + "JzdWIiOiIxIn0.hunter2_hunter2",),
     "a token of a package registry": (
@@ -85,12 +86,19 @@ SPOKEN: Mapping[str, tuple[str, ...]] = {
         "mysql -uroot -phunter2",
         '["mysqldump", "--all", "-phunter2"]',
         "sshpass -p hunter2 ssh ops@node",
+        "docker login -u a -p hunter22x r.lan",
+        '["helm", "registry", "login", "-u", "a", "-p", "hunter22x", "r.lan"]',
         "ipmitool -I lanplus -U admin -P hunter2 power cycle",
     ),
     "a user and a password in a command": (
         "curl -u ops:hunter2 https://example.com/x",
         "curl -fsSLu 'ops:hunter2' -O https://example.com/x",
         '["curl", "--user", "ops:hunter2"]',
+    ),
+    "a password of an account or of VRRP": (
+        "echo root:hunter22x | chpasswd",
+        "chpasswd <<<'root:hunter22x'",
+        "    auth_pass hunter22",
     ),
     "a password, a key or a token written out": (
         "# the BMC password is hunter2secret",
@@ -212,6 +220,10 @@ HARMLESS = (
     "sk-ecdsa-sha2-nistp256@openssh.com",
     "SHA256:47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU",
     "password=$(cat /run/secrets/password)",
+    "docker login -u ops --password-stdin r.lan <<<$TOKEN; echo root:$NEW | chpasswd",
+    "auth_pass ${VRRP_SECRET}",
+    "auth: OAuth2ClientCredentials",
+    "auth: ClientCertificate1x",
     "TOKEN=$(cat /var/run/secrets/kubernetes.io/serviceaccount/token)",
     'PASSWORD="${PASSWORD:-}"',
     "token: {{ .Token }}",

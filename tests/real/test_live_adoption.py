@@ -27,7 +27,7 @@ HELD = set(cluster.hosts()[: cluster.CONTROL + cluster.WORKERS])
 
 
 @pytest.mark.parametrize("run", STEPS)
-def test_a_running_cluster_is_adopted_and_rolls_when_it_is_told_to(run: str) -> None:
+def test_a_running_cluster_is_adopted_and_rolls_when_its_rollout_is_requested(run: str) -> None:
     if reason := why_not():
         pytest.skip(reason)
     try:

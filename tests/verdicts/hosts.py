@@ -60,6 +60,10 @@ def _drop(rows: Lines, names: tuple[str, ...]) -> None:
     rows[:] = [row for row in rows if row["name"] not in names]
 
 
+def _spares(count: int) -> Edit:
+    return site("tsukuba-1", "os: rocky-9, rollout", f"os: rocky-9, spares: {count}, rollout")
+
+
 def _to_h100(rows: Lines) -> None:
     next(row for row in rows if row["pool"] == "cpu")["pool"] = "h100"
 
@@ -454,6 +458,31 @@ _STATES = (
             out={"": (24, 9)},
         ),
         f"{_CHOSEN}; a tenth of 21 hosts is 2",
+    ),
+    _row(
+        "nine of 21 go out at once, and nine spares step in: no machine is lost",
+        states("tsukuba-1", dict.fromkeys(_NINE, "out")),
+        Expected({"cpu": (removed(9), added(12, 9))}),
+        f"{_CHOSEN}; as many Machines as before",
+        _spares(9),
+    ),
+    _row(
+        "nine of 21 go out at once, and six spares step in: three are lost",
+        states("tsukuba-1", dict.fromkeys(_NINE, "out")),
+        Expected(
+            {"cpu": (removed(9), added(12, 6))},
+            deletions={"machines of hosts that go out": 3},
+            out={"": (18, 9)},
+        ),
+        f"{_CHOSEN}; a tenth of 21 hosts is 2",
+        _spares(6),
+    ),
+    _row(
+        "nine spares go out at once: no machine is lost",
+        states("tsukuba-1", dict.fromkeys(_NINE, "out")),
+        Expected({"cpu": (removed(9), added(12, 9))}),
+        _CHOSEN,
+        states("tsukuba-1", dict.fromkeys(_NINE, "spare")),
     ),
     _row(
         "two of 21 go out at once: upkeep",

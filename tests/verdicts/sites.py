@@ -40,7 +40,8 @@ _YAML = ("lab-1", "10.18.", "10.26.")
 def _like_lab(name: str, *changes: tuple[str, str]) -> tuple[Edit, Edit]:
     yaml, hosts = (file.replace("lab-1", name) for file in _FILES)
     return (
-        copied(_FILES[0], yaml, *[each for each in changes if each[0] in _YAML]),
+        # Only a site of the trial API server may have the values of an example.
+        copied(_FILES[0], yaml, ("mgmt-lab", "trial"), *(e for e in changes if e[0] in _YAML)),
         copied(_FILES[1], hosts, *changes),
     )
 

@@ -29,7 +29,7 @@ PROTECTED = (
 ASKED = path("spec.rollout.after")
 
 
-def asked(change: ObjectChange, field: FieldChange) -> str:
+def rollout_words(change: ObjectChange, field: FieldChange) -> str:
     """The words for a rollout that a field asks for from a time on; empty where it asks for none.
     Git has no clock: a time that has passed counts like one to come."""
     time = value(change.after, *ASKED)
@@ -41,7 +41,7 @@ def asked(change: ObjectChange, field: FieldChange) -> str:
 
 def asks(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
     """True of a field that asks for a rollout."""
-    return bool(asked(change, field))
+    return bool(rollout_words(change, field))
 
 
 def removal_action(change: ObjectChange) -> Action:

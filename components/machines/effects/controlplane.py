@@ -11,7 +11,12 @@ from components.effects import ABSENT, Action, Effect, FieldChange, Impact, Obje
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import encryption, kinds, labels
-from components.machines.effects.anykind import ASKED, asked, machine_kinds, machine_rules
+from components.machines.effects.anykind import (
+    ASKED,
+    machine_kinds,
+    machine_rules,
+    rollout_words,
+)
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
 from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
@@ -78,9 +83,9 @@ def before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterab
     return [found._replace(why=why, source=_EXPIRY, at_most=most)]
 
 
-def asked_for(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def rollout_request(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A rollout that is asked for."""
-    return [_roll(site, change, field, asked(change, field))]
+    return [_roll(site, change, field, rollout_words(change, field))]
 
 
 def has_before(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:

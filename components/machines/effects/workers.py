@@ -7,11 +7,11 @@ from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import kinds, labels, scale
 from components.machines.effects.anykind import (
-    asked,
     machine_kinds,
     machine_rules,
     removal,
     removal_action,
+    rollout_words,
 )
 from components.machines.effects.concerned import (
     format_path,
@@ -39,15 +39,16 @@ ORDER = f"{_CONTROLLERS}/machineset/machineset_deletion_order.go"
 SETS = f"{_CONTROLLERS}/machineset/machineset_controller.go"
 WEBHOOK = "Cluster API v1.13.6, internal/webhooks/machinedeployment.go"
 _CHOSEN = TOLD.say("chosen", mark=scale.DELETE_MACHINE)
+_TYPE = path("spec.rollout.strategy.type")
 
 
 def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field that Cluster API compares differs: the machines are replaced."""
-    what = asked(change, field) or _what(site, change, field)
+    what = rollout_words(change, field) or _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
-    if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
+    if value(change.after, *_TYPE) == "OnDelete":
         why = f"{what}; with OnDelete no machine is replaced until a person deletes it"
         why += f"; {held.why}" if held else ""
         return [effect(change, field, Impact.NONE, why, ON_DELETE, action)]
@@ -77,7 +78,8 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     """The way without a rollout, where nothing but the bootstrap configuration differs."""
     at = path("spec.template.spec.bootstrap")
     rolling = [f.path for f in change.fields for r in ROLLING_FIELDS if f.path[: len(r)] == r]
-    if any(each[: len(at)] != at for each in rolling):
+    others = any(each[: len(at)] != at for each in rolling)
+    if others or any(rollout_words(change, each) for each in change.fields):
         return ""
     name = value(change.after, *at, "configRef", "name")
     made = template_change(site, kinds.CONFIG_TEMPLATE, name)
@@ -123,16 +125,19 @@ def rolls_out(change: ObjectChange | None) -> bool:
     """True if a change of a MachineDeployment replaces all of its machines."""
     if change is None or change.before is None or change.after is None:
         return False
-    if value(change.after, "spec", "rollout", "strategy", "type") == "OnDelete":
+    if value(change.after, *_TYPE) == "OnDelete":
         return False
     paths = (field.path for field in change.fields)
     rolls = any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
-    return rolls or any(asked(change, field) for field in change.fields)
+    return rolls or any(rollout_words(change, field) for field in change.fields)
 
 
-def not_on_delete(_site: SiteChange, _change: ObjectChange, field: FieldChange) -> bool:
-    """True if machines that OnDelete left behind are replaced now."""
-    return bool(field.after != "OnDelete")
+def not_on_delete(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
+    """True if machines that OnDelete left behind are replaced now. Where no type is written the
+    webhook puts RollingUpdate, so OnDelete also ends with the map that it is in."""
+    was, now = (value(each, *_TYPE) for each in change.both)
+    inside = field.path == _TYPE[: len(field.path)]
+    return inside and now != "OnDelete" and (was == "OnDelete" or field.path == _TYPE)
 
 
 def misses_labels(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bool:

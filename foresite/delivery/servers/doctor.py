@@ -1,7 +1,7 @@
 """The state of a site on its way from an empty rack to the first job, by what can be asked.
 
-Nothing is changed, no value of a Secret is read, and nobody is logged in to but the API servers.
-What could not be asked is said with the reason: it never counts as sound.
+Nothing is changed, no value of a Secret is asked for, and nobody is logged in to but the API
+servers. What could not be asked is said with the reason: it never counts as sound.
 """
 
 from collections import Counter
@@ -26,7 +26,8 @@ _SHOWN = 4
 _CLOCK = 5.0
 """Seconds between two clocks that have a time server, at most; it is far less."""
 _TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-"""Names and metadata: the record of who wrote which field names the keys, and no data is sent."""
+"""Names and metadata, without data: the record of who wrote which field names the keys. Of Secrets
+that ``kubectl apply`` made the metadata repeats the values (``last-applied-configuration``)."""
 _SETTLED = {"provisioned", "available", "externally provisioned"}
 TOLD = Told(__file__)
 
@@ -102,7 +103,7 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
         if each.management is management:
             wanted.setdefault(each.namespace, []).append(each)
     for namespace, references in wanted.items():
-        yield _secrets(server, references, {**where, "namespace": namespace})
+        yield from _secrets(server, references, {**where, "namespace": namespace})
     if management and site.file.cluster.context is None:
         named = f"namespaces/{where['namespace']}/clusters/{where['name']}"
         cluster = server.get(f"/apis/cluster.x-k8s.io/v1beta2/{named}") or {}
@@ -134,29 +135,36 @@ def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
         yield find("hosts" if states.keys() <= _SETTLED else "hosts-wait", where, states=said)
 
 
-def _secrets(server: ApiServer, wanted: list[SecretReference], where: Json) -> Finding:
+def _secrets(server: ApiServer, wanted: list[SecretReference], where: Json) -> Iterator[Finding]:
     """The Secrets of one namespace by name, and the keys that they lack."""
     keys = ", ".join(sorted({key for each in wanted for key in each.keys}))
     where, path = {**where, "all": len(wanted), "keys": keys}, "/api/v1/namespaces/{namespace}"
     path = path.format(**where)
     try:
         if server.get(path) is None:
-            return find("secrets-later", where)
+            yield find("secrets-later", where)
+            return
         answer = server.get(f"{path}/secrets?includeObject=Metadata", _TABLE) or {}
     except RefusedError:
-        return find("secrets-unasked", where)
+        yield find("secrets-unasked", where)
+        return
     every = [mapping(row, "object", "metadata") for row in items(answer, "rows")]
     found = {each.get("name"): _keys(each) for each in every}
+    if unknown := tuple(each.name for each in wanted if found.get(each.name, ()) is None):
+        yield find("secrets-unknown", where, unknown)
     lacking = []
     for each in wanted:
-        without = [key for key in each.keys if key not in found.get(each.name, ())]
+        there = found.get(each.name, ())
+        without = [key for key in each.keys if there is not None and key not in there]
         more = f" (without {', '.join(without)})" if each.name in found else ""
         lacking += [each.name + more] if without else []
-    return find("secrets-missing" if lacking else "secrets", where, tuple(lacking))
+    if lacking or not unknown:
+        yield find("secrets-missing" if lacking else "secrets", where, tuple(lacking))
 
 
-def _keys(metadata: Json) -> set[str]:
-    """The names of a Secret's keys, by the record of who wrote which field."""
-    managers = items(metadata, "managedFields")
+def _keys(metadata: Json) -> set[str] | None:
+    """The names of a Secret's keys, by the record of who wrote which field; None without one."""
+    if not (managers := items(metadata, "managedFields")):
+        return None
     parts = [mapping(e, "fieldsV1", part) for e in managers for part in ("f:data", "f:stringData")]
     return {key[2:] for part in parts for key in part if key.startswith("f:")}

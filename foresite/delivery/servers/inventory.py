@@ -6,7 +6,6 @@ neither the state nor the site has by now. Applied objects that are there no lon
 """
 
 import json
-import time
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
@@ -14,7 +13,7 @@ from urllib.parse import urlencode
 
 from components.making.manifest import FIELD_MANAGER, SITE_LABEL, Json, Target
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
-from foresite.delivery.servers.served import Kind, group_kinds, group_name, groups
+from foresite.delivery.servers.served import Kind, group_kinds, group_name, groups, is_stale
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
@@ -26,8 +25,6 @@ _NAMES_ALONE = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io
 _NEVER = {"Event", "Lease", "ComponentStatus"}
 _LIMIT = 10.0
 """Seconds for a kind that only an orphan may be of: the server behind an APIService may be gone."""
-_SETTLE = 5.0
-"""Seconds for which a server that has just started may not know what the groups behind it serve."""
 _DENIED = (403, 405)
 
 DENIED = "this account may not list them"
@@ -89,23 +86,10 @@ def served_kinds(server: ApiServer, wanted: Wanted) -> tuple[list[Kind], list[st
 
     Raises NoAnswerError where one of these is not known: it is not taken for lost.
     """
-    until = time.monotonic() + _SETTLE
-    while True:
-        every = groups(server)
-        stale = [
-            group_name(each)
-            for each in every
-            if any(version.get("freshness") == "Stale" for version in each.get("versions") or ())
-        ]
-        kinds = [kind for each in every for kind in _choose_versions(each, wanted)]
-        kinds = [kind for kind in kinds if kind.group not in stale or kind.key in wanted]
-        missing = wanted.keys() - {kind.key for kind in kinds}
-        unknown = sorted(f"{kind} of {group}" for group, kind in missing if group in stale)
-        if not unknown:
-            return kinds, stale
-        if time.monotonic() > until:
-            raise NoAnswerError(f"it does not know by now whether it serves {', '.join(unknown)}")
-        time.sleep(0.25)
+    every = groups(server, wanted)
+    stale = [group_name(each) for each in every if is_stale(each)]
+    kinds = [kind for each in every for kind in _choose_versions(each, wanted)]
+    return [kind for kind in kinds if kind.group not in stale or kind.key in wanted], stale
 
 
 def _choose_versions(group: Json, wanted: Wanted) -> Iterable[Kind]:

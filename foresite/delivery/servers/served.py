@@ -6,11 +6,11 @@ logged in may read (kubernetes 1.34, ClusterRole system:discovery).
 """
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from components.making.manifest import Json, Manifest
-from foresite.command import few
+from foresite.command import UsageError, few
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.objects import store
 
@@ -62,12 +62,31 @@ def _root(api: str) -> str:
     return f"/{'apis' if '/' in api else 'api'}/{api}"
 
 
-def groups(server: ApiServer) -> list[Json]:
-    """The groups that a server serves, with their kinds. Raises NoAnswerError, RefusedError."""
-    answers = [server.get(root, _DISCOVERY) or {} for root in ("/api", "/apis")]
-    if any(each.get("kind") != "APIGroupDiscoveryList" for each in answers):
-        raise NoAnswerError("it does not say in one answer what it serves: it is too old")
-    return [each for answer in answers for each in answer.get("items") or ()]
+def groups(server: ApiServer, wanted: Collection[tuple[str, str]]) -> list[Json]:
+    """The groups that a server serves, with their kinds. Kinds (group and kind) that are wanted are
+    waited for, where their group's own server has not said yet what it serves.
+
+    Raises NoAnswerError, also where one of these stays unknown; RefusedError; and UsageError.
+    """
+    until = time.monotonic() + _SETTLE
+    while True:
+        answers = [server.get(root, _DISCOVERY) or {} for root in ("/api", "/apis")]
+        if any(each.get("kind") != "APIGroupDiscoveryList" for each in answers):
+            raise UsageError(f"{server.context}: Foresite needs Kubernetes 1.26 or newer there")
+        every = [each for answer in answers for each in answer.get("items") or ()]
+        stale = {group_name(each) for each in every if is_stale(each)}
+        missing = set(wanted) - {kind.key for each in every for kind in group_kinds(each)}
+        unknown = sorted(f"{kind} of {group}" for group, kind in missing if group in stale)
+        if not unknown:
+            return every
+        if time.monotonic() > until:
+            raise NoAnswerError(f"it does not know by now whether it serves {', '.join(unknown)}")
+        time.sleep(0.25)
+
+
+def is_stale(group: Json) -> bool:
+    """True of a group whose own server does not answer, such as that of an APIService."""
+    return any(each.get("freshness") == "Stale" for each in group.get("versions") or ())
 
 
 def group_name(group: Json) -> str:
@@ -106,9 +125,10 @@ def missing_kinds(
     """The kinds and fields that a server lacks, each with what to install, and those that nobody
     knows of.
 
-    Puts the plurals into ``kinds``. Raises NoAnswerError and RefusedError.
+    Puts the plurals into ``kinds``. Raises as ``groups`` does.
     """
-    there = {group_name(each): each for each in groups(server)}
+    wanted = [each.key for each in kinds.values()]
+    there = {group_name(each): each for each in groups(server, wanted)}
     listed = {each[:2]: each for group in there.values() for each in group_kinds(group)}
     kinds.update({key: listed[key] for key in kinds if key in listed})
     if missing := [each for each in kinds.values() if not each.plural]:

@@ -1,5 +1,6 @@
 """Rows of tables of effects that decide between sentences, and paths with dots in a step."""
 
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ from components.effects.rules import path
 from components.effects.table import read_kinds
 from components.effects.vocabulary import FieldChange, ObjectChange, SiteChange
 from components.making.manifest import Manifest
+from tests.kit.repository import ROOT
 
 TABLE = """
 [judges]
@@ -51,6 +53,23 @@ def test_the_first_row_whose_condition_holds_decides(tmp_path: Path) -> None:
 def test_a_condition_that_no_module_has_is_found_when_the_table_is_read(tmp_path: Path) -> None:
     with pytest.raises(KeyError, match="grows"):
         read_kinds(_module(tmp_path, TABLE.replace("grown", "grows")))
+
+
+def test_a_row_without_a_path_is_for_the_object_as_a_whole(tmp_path: Path) -> None:
+    row = '[kinds.Thing]\nadded = "other"\ngone = "other"\nfields = {"" = "size"}'
+    (kind,) = read_kinds(_module(tmp_path, TABLE + row)).kinds
+    assert [at for at, _ in kind.fields] == [""]
+
+
+def test_of_each_list_of_rows_the_last_holds_always() -> None:
+    def lists(said: Any) -> list[Any]:
+        inner = [each for one in said.values() if isinstance(one, dict) for each in lists(one)]
+        return [*(each for each in said.values() if isinstance(each, list)), *inner]
+
+    for file in ROOT.glob("components/**/*.toml"):
+        for rows in lists(tomllib.loads(file.read_text("utf-8"))):
+            if any(isinstance(row, dict) and "when" in row for row in rows):
+                assert "when" not in rows[-1], file
 
 
 def test_a_step_in_brackets_may_have_dots() -> None:

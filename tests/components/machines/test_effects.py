@@ -327,6 +327,26 @@ def test_on_delete_replaces_nothing_until_it_ends() -> None:
     assert (effect.impact, effect.hosts) == (Impact.UNKNOWN, names(edge(), "disk"))
 
 
+@pytest.mark.parametrize("at", ["spec.rollout", "spec.rollout.strategy"])
+def test_on_delete_also_ends_with_the_map_that_it_is_in(at: str) -> None:
+    # CAPI internal/webhooks/machinedeployment.go, Default: no type is RollingUpdate.
+    effect = edited(edge(), "MachineDeployment/disk", {at: ABSENT}).one("MachineDeployment/disk")
+    assert (effect.impact, effect.hosts) == (Impact.UNKNOWN, names(edge(), "disk"))
+    found = edited(tsukuba(), "MachineDeployment/cpu", {at: ABSENT})
+    assert found.one("MachineDeployment/cpu").impact is Impact.NONE
+
+
+def test_no_smaller_way_is_offered_beside_a_rollout_that_is_asked_for() -> None:
+    before, after = (side(each) for each in (tsukuba(), with_boot(tsukuba(), ntp=["10.17.0.3"])))
+    name = (MACHINES, "MachineDeployment/cpu")
+    assert verdict_of(before, after).one(name[1], "spec", "template").way
+    body = body_with(after.objects[name], {("spec", "rollout", "after"): "2026-01-01T00:00:00Z"})
+    asking = after.objects[name]._replace(body=body)
+    after = replace(after, objects={**after.objects, name: asking})
+    found = verdict_of(before, after)
+    assert {each.way for each in found.of(name[1]) if each.impact is Impact.REIMAGE} == {""}
+
+
 def test_the_webhook_of_deployments_refuses_other_clusters_and_selectors() -> None:
     # CAPI internal/webhooks/machinedeployment.go: clusterName; selector against template labels.
     for field in ("clusterName", "template.spec.clusterName"):

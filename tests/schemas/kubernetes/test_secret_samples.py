@@ -53,6 +53,17 @@ def test_what_is_packed_is_read(pack: Callable[[bytes], bytes]) -> None:
     assert not any(map(credential, (packed("[Service]\nRestart=always\n"), packed("x" * 99)[:-9])))
 
 
+def test_packed_files_are_read_to_their_end() -> None:
+    """Of several members, in any character set, in base64 within base64, cut off."""
+    text = b"password=hunter2!\n" + bytes(range(256)) * 20
+    members = b"".join(map(gzip.compress, (b"# a\n", b"", text)))
+    for data in (members, members + b"more", b"# f\xfcr alle\n" + text, base64.b64encode(text)):
+        assert credential(base64.b64encode(data).decode())
+    assert not credential(base64.b64encode(gzip.compress(text)[:12]).decode())
+    with processor_time(10):
+        assert not credential(base64.b64encode(gzip.compress(b"#") * 50_000).decode())
+
+
 # --- who asks -------------------------------------------------------------------------------------
 
 

@@ -23,17 +23,18 @@ def root(tmp_path: Path) -> Path:
 def with_values(root: Path, vendored: str | None, values: dict[str, Any]) -> None:
     """The management file with other values at some paths."""
     manifests = vendor(root, *([vendored] if vendored else []))
-    said = {**yaml.safe_load(FILE.read_text("utf-8")), "manifests": manifests}
+    said = yaml.safe_load(FILE.read_text("utf-8"))
+    said |= {"management": "trial", "manifests": manifests}
     for path, value in values.items():
         node: Any = said
         *steps, last = path.split(".")
         for step in steps:
             node = node[int(step) if step.isdigit() else step]
         node[last] = value
-    put(root, **{key: said[key] for key in said if key != "management"})
-    if (name := said["management"]) != "mgmt-jp-east":
-        file = root / "management/mgmt-jp-east.yaml"
-        file.write_text(file.read_text().replace("management: mgmt-jp-east", f"management: {name}"))
+    put(root, "trial", **{key: said[key] for key in said if key != "management"})
+    if (name := said["management"]) != "trial":
+        file = root / "management/trial.yaml"
+        file.write_text(file.read_text().replace("management: trial", f"management: {name}"))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -67,7 +68,7 @@ def test_a_cluster_that_has_no_file_is_not_guessed(root: Path) -> None:
 
 
 def test_an_older_management_cluster_is_refused(root: Path) -> None:
-    put(root)
+    put(root, "trial")
     folder = root / "catalogue/releases"
     folder.mkdir(parents=True)
     built_in = Path("schemas/catalogue/releases/2026.11.yaml").read_text("utf-8")
@@ -98,7 +99,7 @@ def test_no_file_stops_the_reader(tmp_path: Path, name: str, text: str, code: Co
 
 
 def test_a_link_is_not_followed(root: Path) -> None:
-    put(root).unlink()
-    (root / "management/mgmt-jp-east.yaml").symlink_to("/etc/passwd")
+    put(root, "trial").unlink()
+    (root / "management/trial.yaml").symlink_to("/etc/passwd")
     (found,) = management_problems(root)
     assert found.code is Code.FILE_UNREADABLE
