@@ -40,7 +40,7 @@ def host_edits(before: Input, after: Input) -> Iterator[Edit]:
 def _host_causes(
     file: str, lines: list[str], mine: Host | None, theirs: Host | None
 ) -> Iterator[Cause]:
-    """The edits in a host's line; ``lines`` are the later ones, to say where a cell stands."""
+    """The differences in a host's line; ``lines`` are the later ones, for the place of a cell."""
     if mine is None and theirs is not None:
         yield Cause(file, theirs.line, 1, f"hosts.{theirs.name}", "", "a new line")
     elif theirs is None and mine is not None:
