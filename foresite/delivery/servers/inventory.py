@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 from components.making.manifest import FIELD_MANAGER, SITE_LABEL, Json, Target
 from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
-from foresite.delivery.servers.served import Kind, group_kinds, group_name, groups, is_stale
+from foresite.delivery.servers.served import Kind, find_groups, group_kinds, group_name, is_stale
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
@@ -86,7 +86,7 @@ def served_kinds(server: ApiServer, wanted: Wanted) -> tuple[list[Kind], list[st
 
     Raises NoAnswerError where one of these is not known: it is not taken for lost.
     """
-    every = groups(server, wanted)
+    every = find_groups(server, wanted)
     stale = [group_name(each) for each in every if is_stale(each)]
     kinds = [kind for each in every for kind in _choose_versions(each, wanted)]
     return [kind for kind in kinds if kind.group not in stale or kind.key in wanted], stale

@@ -62,7 +62,7 @@ def _root(api: str) -> str:
     return f"/{'apis' if '/' in api else 'api'}/{api}"
 
 
-def groups(server: ApiServer, wanted: Collection[tuple[str, str]]) -> list[Json]:
+def find_groups(server: ApiServer, wanted: Collection[tuple[str, str]]) -> list[Json]:
     """The groups that a server serves, with their kinds. Kinds (group and kind) that are wanted are
     waited for, where their group's own server has not said yet what it serves.
 
@@ -125,10 +125,10 @@ def missing_kinds(
     """The kinds and fields that a server lacks, each with what to install, and those that nobody
     knows of.
 
-    Puts the plurals into ``kinds``. Raises as ``groups`` does.
+    Puts the plurals into ``kinds``. Raises as ``find_groups`` does.
     """
     wanted = [each.key for each in kinds.values()]
-    there = {group_name(each): each for each in groups(server, wanted)}
+    there = {group_name(each): each for each in find_groups(server, wanted)}
     listed = {each[:2]: each for group in there.values() for each in group_kinds(group)}
     kinds.update({key: listed[key] for key in kinds if key in listed})
     if missing := [each for each in kinds.values() if not each.plural]:
