@@ -18,7 +18,6 @@ from tests.invalid.faults import FOLDER, build, fault_files, read_fault
 FAULTS = {path.stem: path for path in fault_files()}
 NOT_BY_FILES = {
     Code.MORE_PROBLEMS: "what a hundred other problems lead to; tests/foresite/test_hostile.py",
-    Code.OBJECT_INVALID: "what files lead to; a site whose files are right has no such object",
     Code.FORESITE_VERSION: "what pyproject.toml says; tests/foresite/test_init.py",
     Code.POLICY_VIOLATED: "what files lead to; tests/policies/test_check.py",
     Code.IMAGE_ARCHITECTURE: "what objects lead to; tests/components/machines/test_network_data.py",
