@@ -131,7 +131,11 @@ def test_providers_that_go_are_losses_and_refused(repository: Repository) -> Non
     flag = "args: [--enable-bmh-name-based-preallocation=true, --additional-sync-machine-labels=a]"
     text = OPERATOR.replace("args: [--x]", flag)
     said = yaml.safe_load(repository.text(FILE)) | {"providers": None}
-    said |= {"manifests": vendor(repository.root, text), "sync_labels": [], "taints_in_place": False}
+    said |= {
+        "manifests": vendor(repository.root, text),
+        "sync_labels": [],
+        "taints_in_place": False,
+    }
     put(repository.root, "mgmt-jp-east", **said)
     found = both(repository)
     gone = [each for each in found.objects if each.change.after is None]
