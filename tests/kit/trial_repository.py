@@ -8,7 +8,7 @@ import pytest
 
 from controlplane import ControlPlane
 from tests.kit.preview_repository import Repository
-from tests.kit.repository import ROOT
+from tests.kit.repository import ROOT, without_examples
 
 
 def small_sites(root: Path, rings: dict[str, int]) -> Repository:
@@ -34,7 +34,7 @@ def small_sites(root: Path, rings: dict[str, int]) -> Repository:
 
 def _renamed(text: str, name: str, index: int, ring: int) -> str:
     """lab-1's text for another site, with addresses, MACs and serial numbers of its own."""
-    text = text.replace("lab-1", name).replace("ring: 0", f"ring: {ring}")
+    text = without_examples(text).replace("lab-1", name).replace("ring: 0", f"ring: {ring}")
     text = re.sub(r"10\.(18|26)\.", lambda m: f"10.{int(m[1]) + 110 + 20 * index}.", text)
     return text.replace("52:54:00:03", f"52:54:00:a{index}").replace(",EX", f",T{index}")
 

@@ -19,7 +19,7 @@ from foresite.delivery.stack.engines import engine_for
 from schemas.facts.site import Site
 from schemas.load import load_site
 from tests.kit.kills.plan import BACK
-from tests.kit.repository import FLEET, written_out
+from tests.kit.repository import FLEET, without_examples, written_out
 from tests.kit.trial import below
 from tests.kit.trial import kill as kill_all
 
@@ -68,7 +68,7 @@ class World:
         for path in sites.glob("*.*"):
             path.unlink()
         yaml, hosts = _site_files(case, changed=changed)
-        (sites / f"{name}.yaml").write_text(yaml.replace("lab-1", name))
+        (sites / f"{name}.yaml").write_text(without_examples(yaml).replace("lab-1", name))
         (sites / f"{name}.hosts.csv").write_text(hosts.replace("lab-1", name))
         loaded = load_site(self.root, name)
         if loaded.site is None:
