@@ -51,7 +51,7 @@ def test_runs_were_killed_amid_their_work(outcomes: dict[int, Outcome]) -> None:
     """A run that is over first is no proof of anything; a busy machine may lose a race."""
     assert sum(each.hits > 0 for each in outcomes.values()) >= len(outcomes) * 3 // 5
     late = {seed for seed in outcomes if Plan.of(seed).writes}
-    assert len(late) < 3 or any(outcomes[seed].written for seed in late)
+    assert not late or any(outcomes[seed].written for seed in late)
 
 
 @pytest.fixture(scope="module")

@@ -160,9 +160,9 @@ def _pivot(first: Side, second: Side, saved: Path) -> dict[str, Any]:
     allowed = {"annotations": {"foresite.dev/may-be-deleted": "moved"}}
     merge(first.client, namespace, {"metadata": allowed})
     found["move"] = first.move("-n", first.site, there)
-    found["left"] = first.objects()
     _settle(second)
-    found["after"] = second.objects()
+    # By now the garbage collector has taken what belonged to hosts that left.
+    found["left"], found["after"] = first.objects(), second.objects()
     return found
 
 
