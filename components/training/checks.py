@@ -16,7 +16,6 @@ from components.training.setting import Setting
 from components.training.trainjob import NODE
 from schemas.kubernetes.forms import DIGEST, HOST, PORT, REPOSITORY, TAG
 from schemas.kubernetes.quantities import SITE_FORM, quantity
-from schemas.kubernetes.tables import read_table
 from schemas.model.primitives import DNS_LABEL_PATTERN
 from schemas.model.texts import nearest
 
@@ -246,10 +245,25 @@ def workers(job: Setting) -> Iterator[Refusal]:
     yield from guarantees(job)
 
 
-_OPTIONS = read_table(__file__)
-_CHECKS = (team, namespace, model, counts, workers, servers, quantities, image, command, name)
-_LATER = (length_of_name, priority, timeout, rdma, cache, contradictions, variable, rack)
+_SIZE = frozenset({"--model", "--workers", "--per-worker", "--servers", "TEMPLATE"})
 CHECKS: dict[Check, frozenset[str]] = {
-    each: frozenset(_OPTIONS.get(each.__name__, ())) for each in (*_CHECKS, *_LATER)
+    team: frozenset(),
+    namespace: frozenset(),
+    model: frozenset({"--model"}),
+    counts: frozenset(),
+    workers: _SIZE,
+    servers: frozenset({"TEMPLATE", "--servers"}),
+    quantities: frozenset(),
+    image: frozenset({"--image"}),
+    command: frozenset({"TEMPLATE"}),
+    name: frozenset(),
+    length_of_name: frozenset({"TEMPLATE", "--workers", "--servers"}),
+    priority: frozenset(),
+    timeout: frozenset({"--model", "--timeout"}),
+    rdma: frozenset({"--model", "--per-worker", "TEMPLATE"}),
+    cache: frozenset(),
+    contradictions: frozenset({"--model", "TEMPLATE"}),
+    variable: _SIZE,
+    rack: _SIZE,
 }
 """Each check with the options that it rests on and that may be missing, or be no numbers."""

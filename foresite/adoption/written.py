@@ -29,6 +29,7 @@ from foresite.adoption.shape import (
 from policies.exceptions import today
 from schemas.facts.adopted import HOST, KINDS
 from schemas.kubernetes.bodies import items, mapping, nodes, texts
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.hardware import RootDisk
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.suggested_value import fits
@@ -234,10 +235,9 @@ def _pool(shape: Shape, pool: Pool) -> Json:
 
 def kept_secrets(bundle: Bundle) -> Iterator[str]:
     """The sentences for secrets in what would be kept; what else holds one is not written."""
-    for key, place, said in bundle.secrets:
-        kept = nodes(_kept(bundle.objects[key])) if key[0] in KINDS else ()
-        if any(at == place for at, _ in kept):
-            yield TOLD.say("secret", said=said)
+    for key, found in group_by_key((each[0], each[1:]) for each in bundle.secrets).items():
+        kept = {at for at, _ in nodes(_kept(bundle.objects[key]))} if key[0] in KINDS else set()
+        yield from (TOLD.say("secret", said=said) for place, said in found if place in kept)
 
 
 def kept_objects(shape: Shape, hosts: list[Json]) -> Iterator[Json]:

@@ -205,7 +205,7 @@ def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion
     machines = _machines_lost(site, effects)
     if hosts or machines:
         yield Deletion("hosts", max(hosts, machines))
-    if site.before and site.after:
+    if site.before and site.after and site.after.fleet.out:
         bodies = ({name: m.body for name, m in side.objects.items()} for side in site.sides)
         if count := lost_machines(*bodies)[0]:
             yield Deletion(GOING, count)

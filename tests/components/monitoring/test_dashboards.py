@@ -290,7 +290,7 @@ def selectors(query: str) -> list[Selector]:
     ]
 
 
-def group_by_key(query: str) -> set[str]:
+def grouped(query: str) -> set[str]:
     """The labels that a query sums by."""
     found: set[str] = set()
     for part in nodes(parsed(query)):
@@ -349,7 +349,7 @@ def test_every_label_is_one_that_the_metric_has(site: Site, board: Json) -> None
             own = {*METRICS[metric(each.name)].labels, *TARGET_LABELS}
             assert set(each.matchers) <= own, query
             labels |= own
-        assert group_by_key(query) <= labels, query
+        assert grouped(query) <= labels, query
 
 
 @each_board
@@ -357,7 +357,7 @@ def test_every_series_is_called_by_labels_that_are_left(site: Site, board: Json)
     """Where a query sums, only the labels that it sums by can be part of a name."""
     for panel in panels(board):
         for target in panel["targets"]:
-            by = group_by_key(target["expr"])
+            by = grouped(target["expr"])
             named = set(re.findall(r"\{\{(\w+)\}\}", target["legendFormat"]))
             if by:
                 assert named <= by, target["expr"]
