@@ -21,6 +21,7 @@ from pydantic_core import core_schema
 
 from schemas.kubernetes.tables import write_pages
 from schemas.model.addresses import HttpUrl
+from schemas.model.fleet import FleetFile
 from schemas.model.management import ManagementFile
 from schemas.model.primitives import DnsLabel, Model, Network, docs_below
 from schemas.model.region import BUNDLED, KEYS, RegionFile
@@ -55,6 +56,7 @@ def schema_texts() -> dict[str, str]:
     """The content of schemas/site.schema.json and its like, by the names."""
     every = {"site": site_schema(), "region": _root("region file", RegionFile)}
     every["management"] = _root("management file", ManagementFile)
+    every["fleet"] = _root("fleet file", FleetFile)
     texts = {name: json.dumps(root, indent=1, ensure_ascii=False) for name, root in every.items()}
     return {f"{name}.schema.json": f"{text}\n" for name, text in texts.items()}
 

@@ -40,6 +40,7 @@ from schemas.load import Loaded, load, load_site
 from schemas.model.management import STACK
 from schemas.model.problem import Problem, first_problems, number_of
 from schemas.reading.catalogue import catalogue_problems
+from schemas.reading.fleet_file import fleet_problems
 from schemas.reading.regions import region_problems
 from schemas.reading.yaml_reader import Document
 from schemas.site_parts import load_stack
@@ -77,8 +78,9 @@ def run(options: argparse.Namespace) -> int:
     every = (
         each for name, one in loaded.items() for each in findings(one, examined.get(name), root)
     )
-    shared = () if options.sites else (region_problems, catalogue_problems, management_faults)
-    problems = list(told_once([*(each for of in shared for each in of(root)), *every]))
+    shared = (fleet_problems, region_problems, catalogue_problems, management_faults)
+    found = () if options.sites else (each for of in shared for each in of(root))
+    problems = list(told_once([*found, *every]))
     advice = [each for one in examined.values() for each in one.judged.advised]
     hints = [each for one in loaded.values() for each in one.hints]
     scope, scope_line = _scope(loaded, examined)

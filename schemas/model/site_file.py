@@ -216,6 +216,8 @@ class SiteFile(Model):
     """kubeconfig context of the management cluster that runs Cluster API for this site."""
     ring: Annotated[int, Field(ge=0, le=9)] = 1
     """Order in which merged changes are applied: lower rings first; 0 is the canary."""
+    held: bool = False
+    """True if no later ring waits until this site is healthy, such as one under repair."""
     cluster: Cluster
     """The site's Kubernetes cluster."""
     bmc: BmcAccess

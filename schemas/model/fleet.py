@@ -1,0 +1,50 @@
+"""``fleet.yaml``: how a merged change reaches the sites, ring by ring."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from schemas.model.primitives import DnsLabel, Model, RelativePath, text_form
+
+_REF = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}[A-Za-z0-9]"
+
+
+class Rings(Model):
+    """When a ring is passed, so that the next one begins."""
+
+    soak_minutes: Annotated[int, Field(ge=0, le=10080)] = 30
+    """Minutes for which the sites of a ring must stay healthy before the next ring begins."""
+    late_minutes: Annotated[int, Field(ge=10, le=10080)] = 60
+    """Minutes after the expected end of a site's rollouts at which the site counts as failed."""
+
+
+class Manifests(Model):
+    """The Git repository of rendered manifests, from which Flux or Argo CD applies them."""
+
+    repository: Annotated[
+        str,
+        text_form(
+            r"(https://|ssh://([a-z0-9_-]+@)?)[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)+",
+            "https://git.example/fleet-manifests.git",
+            longest=500,
+        ),
+    ]
+    """URL of the repository, without a password."""
+    branch: Annotated[str, text_form(_REF, "main")] = "main"
+    """Branch that the engine follows."""
+    path: RelativePath | None = None
+    """Folder in the repository that ``foresite render --out`` writes to; default: its root."""
+    tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1")] | None = None
+    """Tag of the commit with the manifests, for Argo CD; it never moves, and each change of
+    manifests gets another one."""
+    namespace: DnsLabel = "foresite"
+    """Namespace of Flux's objects on each management cluster."""
+
+
+class FleetFile(Model):
+    """How merged changes reach the sites."""
+
+    rings: Rings = Rings()
+    """When a ring is passed, so that the next one begins."""
+    manifests: Manifests | None = None
+    """Where the rendered manifests lie, for ``foresite render --for flux`` and ``--for argocd``."""
