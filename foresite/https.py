@@ -4,6 +4,7 @@ import os
 import re
 import time
 import urllib.request
+from email.message import Message
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -31,15 +32,22 @@ def ask(url: str, headers: dict[str, str], most: int, seconds: float, *, direct:
     """The JSON of an answer, in so many bytes and about so long. Raises OSError, HTTPException, and
     ValueError for what is no JSON."""
     request = urllib.request.Request(url, headers=headers)  # noqa: S310 server_url
+    return exchange(request, most, seconds, direct=direct)[0]
+
+
+def exchange(
+    request: urllib.request.Request, most: int, seconds: float, *, direct: bool = False
+) -> tuple[Any, Message]:
+    """The JSON of the answer to any request, as ``ask``, and the answer's headers."""
     until, found = time.monotonic() + seconds, b""
-    with opener(url, direct=direct).open(request, timeout=seconds / 2) as answer:
+    with opener(request.full_url, direct=direct).open(request, timeout=seconds / 2) as answer:
         while part := answer.read1(1 << 20):
             found += part
             if len(found) > most:
                 raise OSError(f"more than {most} bytes")
             if time.monotonic() > until:
                 raise OSError(f"no whole answer in {seconds:.0f} s")
-    return parse_json(found)
+        return parse_json(found), answer.headers
 
 
 def token_of(variable: str, how: str) -> str:

@@ -8,10 +8,9 @@ can write it; its author has to be ours too.
 import argparse
 import re
 from pathlib import Path
-from typing import Any
 
 from foresite.command import OK, UsageError, show
-from foresite.github import GitHub, connect, read_event
+from foresite.forge_api import Item, Repository, connect, read_event
 from schemas.kubernetes.tables import read_table
 from schemas.reading.bounded import UnfitFileError, read_regular
 
@@ -25,21 +24,23 @@ _MAKES_REPORTS = ".github/"
 def run(options: argparse.Namespace) -> int:
     """Post the file, on the pull request that is named or that a workflow ran for."""
     body = read_body(options.file)
-    github = connect(options.api, options.repository)
+    forge = connect(options)
     number: int | None = options.pull
     if options.event is not None:
+        if options.forge != "github":
+            raise UsageError(f"{forge.title} has no such event; name the request with --pull")
         event = read_event(options.event)
-        number, changed = github.patiently(lambda: _pull(github, event)) or (None, False)
+        number, changed = forge.patiently(lambda: _pull(forge, event)) or (None, False)
         if changed:
             said = read_table(__file__)["not_shown"].format(folder=_MAKES_REPORTS, number=number)
             body = f"{_mark(body)}\n{said}"
     if number is None:
         show("no open pull request has this head any more: no comment is written")
         return OK
-    comment = github.patiently(lambda: _put(github, number, body, options.author))
-    show(comment["html_url"])
-    login = comment["user"]["login"]
-    if login != options.author:
+    author = options.author or forge.forge["author"] or forge.patiently(forge.me)
+    page, login = forge.patiently(lambda: _put(forge, number, body, author))
+    show(page)
+    if login != author:
         show(f"the author is {login}: the next run finds the comment with --author {login}")
     return OK
 
@@ -62,15 +63,30 @@ def _mark(text: str) -> str:
     return text.partition("\n")[0].rstrip("\r")
 
 
-def _put(github: GitHub, number: int, body: str, author: str) -> dict[str, Any]:
-    """Make the comment, or change ours; each try looks anew, so there is never a second one."""
-    for comment in github.all(f"/issues/{number}/comments"):
-        if (comment["user"] or {}).get("login") == author and _mark(comment["body"]) == _mark(body):
-            return github.one("PATCH", f"/issues/comments/{int(comment['id'])}", {"body": body})
-    return github.one("POST", f"/issues/{number}/comments", {"body": body})
+def _put(forge: Repository, pull: int, body: str, author: str) -> tuple[str, str]:
+    """Make the comment, or change ours; each try looks anew, so there is never a second one.
+
+    The page of the comment, and who wrote it.
+    """
+    table = forge.forge
+    listed = table["comments"].format(pull=pull)
+    if table["commands"]:
+        body = re.sub(r"(?m)^/", r"\/", body.replace("\r", ""))
+    for comment in forge.all(listed, **table["order"]):
+        theirs = forge.text(comment, "body")
+        if forge.text(comment, table["login"]) == author and _mark(theirs) == _mark(body):
+            place = table["comment"].format(pull=pull, id=forge.number(comment, "id"))
+            same = theirs.rstrip() == body.rstrip()
+            made = comment if same else forge.one(table["change"], place, {"body": body})
+            break
+    else:
+        made = forge.one("POST", listed, {"body": body})
+    web = forge.api.rpartition("/api/")[0]
+    page = table["page"].format(web=web, name=forge.name, pull=pull, id=forge.number(made, "id"))
+    return page or forge.text(made, "html_url"), forge.text(made, table["login"])
 
 
-def _pull(github: GitHub, event: dict[str, Any]) -> tuple[int, bool] | None:
+def _pull(forge: Repository, event: Item) -> tuple[int, bool] | None:
     """The open pull request that a workflow's run was for, and whether it may have changed that
     run; None where it has another head by now.
 
@@ -86,22 +102,22 @@ def _pull(github: GitHub, event: dict[str, Any]) -> tuple[int, bool] | None:
         raise UsageError("the event is not a workflow_run event: its head is no text")
     head = f"{fork.partition('/')[0]}:{branch}"
     fits = [
-        each["number"]
-        for each in github.all("/pulls", state="open", head=head)
-        if each["head"]["sha"] == sha and (each["head"]["repo"] or {}).get("full_name") == fork
+        forge.number(each, "number")
+        for each in forge.all("/pulls", state="open", head=head)
+        if (forge.text(each, "head.sha"), forge.text(each, "head.repo.full_name")) == (sha, fork)
     ]
     if len(fits) > 1:
         raise UsageError(f"{len(fits)} pull requests have the head {sha}: close all but one")
-    return _current_pull(github, fits[0], sha) if fits else None
+    return _current_pull(forge, fits[0], sha) if fits else None
 
 
-def _current_pull(github: GitHub, number: int, sha: str) -> tuple[int, bool] | None:
-    files = list(github.all(f"/pulls/{number}/files"))
+def _current_pull(forge: Repository, number: int, sha: str) -> tuple[int, bool] | None:
+    files = list(forge.all(f"/pulls/{number}/files"))
     # Asked after the files, so that they are those of this head.
-    pull = github.one("GET", f"/pulls/{number}")
-    if pull["head"]["sha"] != sha:
+    pull = forge.one("GET", f"/pulls/{number}")
+    if forge.text(pull, "head.sha") != sha:
         return None
-    names = [each.get(key, "") for each in files for key in ("filename", "previous_filename")]
+    names = [forge.text(each, key) for each in files for key in ("filename", "previous_filename")]
     # GitHub lists 3,000 files at most: what it leaves out may be a workflow.
-    unseen = len(files) < pull["changed_files"]
+    unseen = len(files) < forge.number(pull, "changed_files")
     return number, unseen or any(name.startswith(_MAKES_REPORTS) for name in names)

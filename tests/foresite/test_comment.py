@@ -1,4 +1,5 @@
-"""The comment on a pull request, against a fake of GitHub: one, ours, and never a token said."""
+"""The comment on a pull request, against fakes of GitHub, GitLab and Forgejo: one, ours, and never
+a token said, or sent elsewhere."""
 
 import argparse
 import json
@@ -12,7 +13,8 @@ import pytest
 from foresite.command import OK, UsageError
 from foresite.commands import comment, request
 from foresite.commands.comment import MAX_BYTES
-from tests.kit.fake_github import BOT, REPOSITORY, TOKEN, FakeGitHub, serving
+from foresite.forge_api import FORGES
+from tests.kit.fake_forge import BOT, REPOSITORY, TOKEN, FakeForge, serving
 
 MARK = "<!-- foresite-preview -->"
 OTHER = "<!-- foresite-second-opinion -->"
@@ -21,17 +23,40 @@ SHA = "a" * 40
 
 
 @pytest.fixture
-def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeGitHub]:
-    monkeypatch.setenv("GITHUB_TOKEN", TOKEN)
-    with serving(FakeGitHub()) as fake:
+def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
+    yield from running(FakeForge(), monkeypatch)
+
+
+BOTS = {"github": BOT, "forgejo": "forgejo-actions", "gitlab": "project_42_bot_6f"}
+
+
+@pytest.fixture(params=BOTS)
+def forge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
+    """Each kind of server."""
+    yield from running(FakeForge(request.param, BOTS[request.param]), monkeypatch)
+
+
+@pytest.fixture
+def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
+    yield from running(FakeForge("gitlab", BOTS["gitlab"]), monkeypatch)
+
+
+def running(fake: FakeForge, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
+    """A server, as a job that runs for it has its token and address."""
+    for name in ("GITHUB_TOKEN", "GITLAB_TOKEN"):
+        monkeypatch.setenv(name, TOKEN)
+    with serving(fake):
+        for name in ("GITHUB_API_URL", "CI_API_V4_URL"):
+            monkeypatch.setenv(name, fake.url)
         yield fake
+        assert fake.strange == []
 
 
 @pytest.fixture
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """The seconds that were waited, in no time."""
     found: list[float] = []
-    monkeypatch.setattr("foresite.github.time.sleep", found.append)
+    monkeypatch.setattr("foresite.forge_api.time.sleep", found.append)
     return found
 
 
@@ -42,16 +67,16 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def options(github: FakeGitHub, file: Path, **more: Any) -> argparse.Namespace:
+def options(github: FakeForge, file: Path, **more: Any) -> argparse.Namespace:
     usual = {"pull": 7, "event": None, "repository": REPOSITORY, "file": file, "api": github.url}
-    return argparse.Namespace(**{**usual, "author": BOT, **more})
+    return argparse.Namespace(**{**usual, "forge": github.kind, "author": None, **more})
 
 
-def post(github: FakeGitHub, file: Path, **more: Any) -> int:
+def post(github: FakeForge, file: Path, **more: Any) -> int:
     return comment.run(options(github, file, **more))
 
 
-def refused(github: FakeGitHub, file: Path, **more: Any) -> str:
+def refused(github: FakeForge, file: Path, **more: Any) -> str:
     """The words of a refusal, which hold no token."""
     with pytest.raises(UsageError) as raised:
         post(github, file, **more)
@@ -63,28 +88,41 @@ def refused(github: FakeGitHub, file: Path, **more: Any) -> str:
 
 
 def test_a_comment_is_made_once_and_then_kept_up_to_date(
-    github: FakeGitHub, file: Path, capsys: pytest.CaptureFixture[str]
+    forge: FakeForge, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    github.say("alice", "looks good")
-    assert post(github, file) == OK
-    assert github.bodies() == [BODY]
+    forge.say("alice", "looks good")
+    assert post(forge, file) == OK
+    assert forge.bodies() == [BODY]
     file.write_text(f"{MARK}\nnothing happens\n")
-    assert post(github, file) == OK
-    assert github.bodies() == [f"{MARK}\nnothing happens\n"]
-    assert github.bodies("alice") == ["looks good"]
-    assert github.tokens == {f"Bearer {TOKEN}"}
+    assert post(forge, file) == post(forge, file, api=None) == OK
+    assert forge.bodies() == [f"{MARK}\nnothing happens\n"]
+    assert forge.bodies("alice") == ["looks good"]
+    scheme = {"github": "Bearer ", "forgejo": "token ", "gitlab": ""}[forge.kind]
+    assert forge.tokens == {scheme + TOKEN}
+    assert len([each for each in forge.requests if each.startswith(("PATCH", "PUT"))]) == 1
     said = capsys.readouterr()
-    assert "https://github.example/2" in said.out
+    page = "/owner/sites/-/merge_requests/7#note_2" if forge.kind == "gitlab" else "example/2"
+    assert page in said.out and "--author" not in said.out
     assert TOKEN not in said.out + said.err
 
 
-def test_ours_is_found_on_the_second_page(github: FakeGitHub, file: Path) -> None:
+def test_ours_is_found_on_the_second_page_which_the_same_server_gives(
+    github: FakeForge, file: Path
+) -> None:
     for number in range(110):
         github.say("alice", f"comment {number}")
     github.say(BOT, f"{MARK}\nold")
     post(github, file)
     assert github.bodies() == [BODY]
-    assert github.requests.count("GET /issues/7/comments") == 2
+    assert github.requests[:2] == ["GET /issues/7/comments"] * 2
+    assert github.requests[2:] == ["PATCH /issues/comments/111"]
+
+
+def test_of_two_that_are_ours_the_first_is_kept_up_to_date(forge: FakeForge, file: Path) -> None:
+    for _ in range(2):
+        forge.say(forge.bot, f"{MARK}\nold")
+    post(forge, file)
+    assert forge.bodies() == [BODY, f"{MARK}\nold"]
 
 
 @pytest.mark.parametrize(
@@ -92,20 +130,34 @@ def test_ours_is_found_on_the_second_page(github: FakeGitHub, file: Path) -> Non
     [
         ("mallory", f"{MARK}\nall is well"),
         ("github-actions", f"{MARK}\nall is well"),
-        (BOT, f"mallory wrote:\n{MARK}"),
-        (BOT, f"{OTHER}\nPulumi agrees"),
+        ("", f"mallory wrote:\n{MARK}"),
+        ("", f"{OTHER}\nPulumi agrees"),
     ],
 )
 def test_what_is_not_ours_is_left_alone(
-    github: FakeGitHub, file: Path, login: str, body: str
+    forge: FakeForge, file: Path, login: str, body: str
 ) -> None:
-    github.say(login, body)
+    forge.say(login or forge.bot, body)
+    post(forge, file)
+    assert [each["body"] for each in forge.comments] == [body, BODY]
+
+
+def test_a_text_obeys_no_line_of_others_in_the_name_of_the_token(
+    gitlab: FakeForge, file: Path
+) -> None:
+    file.write_bytes(f"{MARK}\r\n/merge\r\n\r/approve\na /path\n".encode())
+    post(gitlab, file)
+    assert gitlab.bodies() == [f"{MARK}\n\\/merge\n\\/approve\na /path\n"]
+
+
+def test_a_comment_of_nobody_is_not_ours(github: FakeForge, file: Path) -> None:
+    github.comments.append({"id": 1, "user": None, "body": None, "html_url": "https://x.example"})
     post(github, file)
-    assert [each["body"] for each in github.comments] == [body, BODY]
+    assert github.bodies() == [BODY]
 
 
 def test_another_author_is_named_so_that_the_next_run_finds_its_comment(
-    github: FakeGitHub, file: Path, capsys: pytest.CaptureFixture[str]
+    github: FakeForge, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     post(github, file, author="someone")
     assert f"--author {BOT}" in capsys.readouterr().out
@@ -122,10 +174,16 @@ def test_another_author_is_named_so_that_the_next_run_finds_its_comment(
         ([(403, {"Retry-After": "3"})], [3.0]),
         ([(503, {"Retry-After": "86400"})], [60.0]),
         ([(0, {}), (500, {})], [1.0, 2.0]),
+        ([(429, {"Retry-After": "\u00b2"})], [1.0]),
+        ([(429, {"Retry-After": "1e9"})], [1.0]),
+        ([(429, {"Retry-After": "9" * 5000})], [1.0]),
+        ([(429, {"Retry-After": "Wed, 21 Oct 2099 07:28:00 GMT"})], [1.0]),
+        ([(200, {}, b"<html>sign in</html>")], [1.0]),
+        ([(200, {}, b'[{"id": 1, "bo')], [1.0]),
     ],
 )
 def test_what_fails_in_passing_is_tried_again(
-    github: FakeGitHub,
+    github: FakeForge,
     file: Path,
     waits: list[float],
     failures: list[tuple[int, dict[str, str]]],
@@ -138,7 +196,7 @@ def test_what_fails_in_passing_is_tried_again(
 
 
 def test_a_comment_that_was_made_though_the_answer_was_lost_is_not_made_twice(
-    github: FakeGitHub, file: Path, waits: list[float]
+    github: FakeForge, file: Path, waits: list[float]
 ) -> None:
     lost = iter([502])
     github.after = lambda method, _: next(lost, None) if method == "POST" else None
@@ -146,7 +204,22 @@ def test_a_comment_that_was_made_though_the_answer_was_lost_is_not_made_twice(
     assert github.bodies() == [BODY]
 
 
-def test_it_gives_up_in_the_end(github: FakeGitHub, file: Path, waits: list[float]) -> None:
+def test_a_comment_that_is_deleted_meanwhile_is_made_anew(
+    forge: FakeForge, file: Path, waits: list[float]
+) -> None:
+    forge.say(forge.bot, f"{MARK}\nold")
+
+    def delete(_method: str, path: str) -> None:
+        if path != "/user":
+            forge.comments.clear()
+            forge.after = lambda _method, _path: None
+
+    forge.after = delete
+    assert post(forge, file) == OK
+    assert forge.bodies() == [BODY] and waits == [1.0]
+
+
+def test_it_gives_up_in_the_end(github: FakeForge, file: Path, waits: list[float]) -> None:
     github.failures = [(500, {})] * 50
     assert "500" in refused(github, file)
     assert len(github.requests) == len(waits) + 1 == 5
@@ -154,22 +227,68 @@ def test_it_gives_up_in_the_end(github: FakeGitHub, file: Path, waits: list[floa
 
 @pytest.mark.parametrize(
     ("status", "hint"),
-    [(401, "GITHUB_TOKEN"), (403, "pull-requests: write"), (404, "--repository"), (422, "422")],
+    [(401, "_TOKEN"), (403, "needs"), (404, "--repository"), (413, "what fronts"), (422, "422")],
 )
 def test_a_refusal_says_what_to_do_and_is_not_repeated(
-    github: FakeGitHub, file: Path, waits: list[float], status: int, hint: str
+    forge: FakeForge, file: Path, waits: list[float], status: int, hint: str
 ) -> None:
-    github.failures = [(status, {})]
-    said = refused(github, file)
+    forge.failures = [(status, {})]
+    said = refused(forge, file)
     assert hint in said
     assert "the fake fails" in said
-    assert len(github.requests) == 1
+    assert len(forge.requests) == 1
 
 
-def test_a_redirect_does_not_take_the_token_along(github: FakeGitHub, file: Path) -> None:
-    github.failures = [(302, {"Location": f"{github.url}/elsewhere"})]
-    assert "302" in refused(github, file)
-    assert github.requests == ["GET /issues/7/comments"]
+@pytest.mark.parametrize(
+    "answer",
+    [{}, [1], [{"body": 5}], [{"body": MARK, "user": {"login": BOT}, "id": "7/../8"}],
+     [{"body": MARK, "user": [], "author": []}] * 2],
+)  # fmt: skip
+def test_an_answer_of_something_else_is_refused(
+    github: FakeForge, file: Path, waits: list[float], answer: Any
+) -> None:
+    github.failures = [(200, {}, answer), (201, {}, {}), *[(201, {}, [])] * 9]
+    assert "is --api right?" in refused(github, file)
+    assert waits == []
+
+
+def test_a_list_without_end_has_one(github: FakeForge, file: Path) -> None:
+    github.failures = [(200, {"Link": '<https://evil.example>; rel="next"'}, [])] * 200
+    assert "more than 100 pages" in refused(github, file)
+    assert len(github.requests) == 100
+
+
+def test_an_answer_without_end_has_one(
+    github: FakeForge, file: Path, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("foresite.forge_api.MAX_ANSWER", 1000)
+    github.failures = [(200, {}, b"[" + b" " * 1000 + b"]")] * 5
+    assert "more than 1000 bytes" in refused(github, file)
+
+
+@pytest.mark.parametrize("home", ["", "https://ghes.example/api/v3"])
+def test_a_token_goes_to_its_own_server_alone(
+    forge: FakeForge, file: Path, monkeypatch: pytest.MonkeyPatch, home: str
+) -> None:
+    """The fake is another server than the one that CI names, or than the public one."""
+    for name in ("GITHUB_API_URL", "CI_API_V4_URL"):
+        monkeypatch.setenv(name, home)
+    said = refused(forge, file)
+    assert "goes nowhere else" in said and (home or "https://") in said
+    assert forge.requests == []
+    monkeypatch.setenv(FORGES[forge.kind]["server"], "ftp://x")
+    assert FORGES[forge.kind]["server"] in refused(forge, file)
+
+
+def test_only_github_has_events_of_other_runs(gitlab: FakeForge, file: Path) -> None:
+    assert "name the request with --pull" in refused(gitlab, file, pull=None, event=file)
+    assert gitlab.requests == []
+
+
+def test_a_redirect_does_not_take_the_token_along(forge: FakeForge, file: Path) -> None:
+    forge.failures = [(302, {"Location": f"{forge.url}/elsewhere"})]
+    assert "302" in (said := refused(forge, file)) and "none is followed" in said
+    assert len(forge.requests) == 1
 
 
 # --- what is refused before GitHub hears of it ----------------------------------------------------
@@ -187,19 +306,19 @@ def test_a_redirect_does_not_take_the_token_along(github: FakeGitHub, file: Path
     ],
 )
 def test_a_file_that_is_no_comment_is_refused(
-    github: FakeGitHub, file: Path, content: bytes, why: str
+    github: FakeForge, file: Path, content: bytes, why: str
 ) -> None:
     file.write_bytes(content)
     assert why in refused(github, file)
     assert github.requests == []
 
 
-def test_the_longest_comment_is_taken(github: FakeGitHub, file: Path) -> None:
+def test_the_longest_comment_is_taken(github: FakeForge, file: Path) -> None:
     file.write_text(f"{MARK}\n".ljust(MAX_BYTES, "x"))
     assert post(github, file) == OK
 
 
-def test_a_link_is_not_followed(github: FakeGitHub, file: Path, tmp_path: Path) -> None:
+def test_a_link_is_not_followed(github: FakeForge, file: Path, tmp_path: Path) -> None:
     link, pipe = tmp_path / "link.md", tmp_path / "pipe.md"
     link.symlink_to(file)
     os.mkfifo(pipe)
@@ -212,7 +331,7 @@ def test_a_link_is_not_followed(github: FakeGitHub, file: Path, tmp_path: Path) 
 
 @pytest.mark.parametrize("token", ["", "  ", "two\nlines", "\u00e9"])
 def test_a_token_that_is_none_is_refused_and_not_shown(
-    github: FakeGitHub, file: Path, monkeypatch: pytest.MonkeyPatch, token: str
+    github: FakeForge, file: Path, monkeypatch: pytest.MonkeyPatch, token: str
 ) -> None:
     monkeypatch.setenv("GITHUB_TOKEN", token)
     said = refused(github, file)
@@ -229,13 +348,14 @@ def test_a_token_that_is_none_is_refused_and_not_shown(
         {"api": "file:///etc"},
         {"api": ""},
         {"repository": "sites"},
+        {"repository": "group/owner/sites"},
         {"repository": "owner/../x"},
         {"repository": "owner/sites?x=y"},
         {"repository": "owner/.."},
     ],
 )
 def test_an_address_that_is_none_is_refused(
-    github: FakeGitHub, file: Path, wrong: dict[str, str]
+    github: FakeForge, file: Path, wrong: dict[str, str]
 ) -> None:
     assert f"--{next(iter(wrong))}" in refused(github, file, **wrong)
     assert github.requests == []
@@ -245,7 +365,7 @@ def test_an_address_that_is_none_is_refused(
 
 
 @pytest.fixture
-def event(github: FakeGitHub, tmp_path: Path) -> Path:
+def event(github: FakeForge, tmp_path: Path) -> Path:
     """The event of a run for a fork's pull request, which names no pull request."""
     github.pulls = [pull(7)]
     github.files = [{"filename": "sites/lab-1.yaml"}]
@@ -263,10 +383,10 @@ def event(github: FakeGitHub, tmp_path: Path) -> Path:
 def pull(number: int, **more: Any) -> dict[str, Any]:
     head = {"sha": SHA, "repo": {"full_name": "mallory/sites"}}
     found = {"number": number, "owner": "mallory", "branch": "more-hosts", "head": head}
-    return {**found, "changed_files": 1, **more}
+    return {**found, "base": {"ref": "main"}, "body": None, "changed_files": 1, **more}
 
 
-def test_a_forks_request_is_found_by_its_head(github: FakeGitHub, file: Path, event: Path) -> None:
+def test_a_forks_request_is_found_by_its_head(github: FakeForge, file: Path, event: Path) -> None:
     assert post(github, file, pull=None, event=event) == OK
     assert github.bodies() == [BODY]
 
@@ -280,7 +400,7 @@ def test_a_forks_request_is_found_by_its_head(github: FakeGitHub, file: Path, ev
     ],
 )
 def test_a_request_with_another_head_is_told_nothing(
-    github: FakeGitHub, file: Path, event: Path, head: dict[str, Any]
+    github: FakeForge, file: Path, event: Path, head: dict[str, Any]
 ) -> None:
     github.pulls[0]["head"] = head
     assert post(github, file, pull=None, event=event) == OK
@@ -288,7 +408,7 @@ def test_a_request_with_another_head_is_told_nothing(
 
 
 def test_a_head_that_moves_meanwhile_is_told_nothing(
-    github: FakeGitHub, file: Path, event: Path
+    github: FakeForge, file: Path, event: Path
 ) -> None:
     def push(_method: str, path: str) -> None:
         if path == "/pulls/7/files":
@@ -300,7 +420,7 @@ def test_a_head_that_moves_meanwhile_is_told_nothing(
 
 
 def test_two_requests_with_one_head_are_not_told_apart_by_guessing(
-    github: FakeGitHub, file: Path, event: Path
+    github: FakeForge, file: Path, event: Path
 ) -> None:
     github.pulls.append(pull(8))
     assert "2 pull requests" in refused(github, file, pull=None, event=event)
@@ -317,7 +437,7 @@ def test_two_requests_with_one_head_are_not_told_apart_by_guessing(
     ],
 )
 def test_a_request_that_may_have_written_its_own_report_shows_none(
-    github: FakeGitHub, file: Path, event: Path, files: list[dict[str, Any]]
+    github: FakeForge, file: Path, event: Path, files: list[dict[str, Any]]
 ) -> None:
     """The last case: GitHub does not list the file that differs."""
     github.files = files
@@ -331,7 +451,7 @@ def test_a_request_that_may_have_written_its_own_report_shows_none(
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"workflow_run": {"head_sha": null}}'])
 def test_an_event_of_something_else_is_refused(
-    github: FakeGitHub, file: Path, event: Path, content: str
+    github: FakeForge, file: Path, event: Path, content: str
 ) -> None:
     event.write_text(content)
     assert "event" in refused(github, file, pull=None, event=event)
@@ -357,8 +477,21 @@ def test_the_text_of_a_request_is_what_its_author_wrote(
 ) -> None:
     event, out = tmp_path / "event.json", tmp_path / "request.txt"
     event.write_text(json.dumps(content))
-    assert request.run(argparse.Namespace(event=event, out=out)) == OK
+    assert request.run(argparse.Namespace(event=event, open=None, out=out)) == OK
     assert out.read_text() == text
+
+
+def test_the_texts_of_all_that_are_open_into_a_branch(forge: FakeForge, tmp_path: Path) -> None:
+    names = ("iid", "description") if forge.kind == "gitlab" else ("number", "body")
+    for number, branch, text in ((7, "main", "a\r\nb"), (8, "main", None), (9, "other", "c")):
+        item = dict(zip(names, (number, text), strict=True)) | {"target_branch": branch}
+        forge.pulls.append(pull(number) | item | {"base": {"ref": branch}})
+    args = options(forge, tmp_path, open="main", out=tmp_path / "open")
+    assert request.run(args) == OK
+    found = {path.name: path.read_text() for path in (tmp_path / "open").iterdir()}
+    assert found == {"7.txt": "a\nb", "8.txt": ""}
+    with pytest.raises(UsageError, match="needs --repository"):
+        request.run(options(forge, tmp_path, open="main", repository=None))
 
 
 @pytest.mark.parametrize("content", [{}, {"push": 1}, {"merge_group": {}}])
@@ -366,5 +499,5 @@ def test_an_event_without_a_request_is_refused(tmp_path: Path, content: dict[str
     event, out = tmp_path / "event.json", tmp_path / "request.txt"
     event.write_text(json.dumps(content))
     with pytest.raises(UsageError, match="no pull request"):
-        request.run(argparse.Namespace(event=event, out=out))
+        request.run(argparse.Namespace(event=event, open=None, out=out))
     assert not out.exists()
