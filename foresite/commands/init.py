@@ -28,7 +28,7 @@ def run(options: argparse.Namespace) -> int:
     if options.root is not None:
         raise UsageError("init makes a repository and works on none: leave --root out")
     folder = _check(options.dir)
-    texts = dict(sorted(_files(example=options.example)))
+    texts = dict(sorted(_files(forge=options.forge, example=options.example)))
     _write(folder, texts)
     _report(options, folder, list(texts))
     return OK
@@ -57,28 +57,37 @@ def _check(given: Path) -> Path:
     return folder
 
 
-def _files(*, example: bool) -> Iterator[tuple[str, bytes]]:
+def _files(*, forge: str, example: bool) -> Iterator[tuple[str, bytes]]:
     """The files of a repository, by path."""
     pairs = ", ".join(f"{key} = {json.dumps(value)}" for key, value in _source().items())
     source = f"\n[tool.uv.sources]\nforesite = {{ {pairs} }}\n" if pairs else ""
-    for path, name in _TABLE["templates"].items():
+    own = _TABLE["forges"][forge]
+    for path, name in {**_TABLE["templates"], **own["templates"]}.items():
         text = (_TEMPLATES / name).read_text("utf-8")
         filled = text.replace("@VERSION@", version()).replace("@SOURCE@\n", source)
-        yield path, filled.encode()
+        yield path, _adapt(path, filled, own["replaced"]).encode()
     if (file := _archive()) is not None:
         yield f"{_WHEELS}/{file.name}", file.read_bytes()
     flows = _TABLE["workflows"]
-    for name in flows["same"]:
+    for name in flows["same"] if own["workflows"] else ():
         path = f".github/workflows/{name}.yml"
         text = (PARTS / path).read_text("utf-8")
         for each in flows["replaced"]:
             text = text.replace(each["old"], each["new"]) if each["name"] == name else text
-        yield path, text.encode()
+        yield path, _adapt(path, text, own["replaced"]).encode()
     if example:
         folders = [PARTS / name for name in ("management", "regions", "sites")]
         for file in (each for folder in folders for each in folder.rglob("*")):
             if file.is_file() and file.suffix != ".md":
                 yield str(file.relative_to(PARTS)), file.read_bytes()
+
+
+def _adapt(path: str, text: str, tables: list[str]) -> str:
+    """A workflow with what a forge has otherwise; any other file as it is."""
+    for table in tables if path.startswith(".github/workflows/") else ():
+        for each in _TABLE[table]:
+            text = text.replace(each["old"], each["new"])
+    return text
 
 
 def _origin() -> dict[str, Any]:

@@ -6,8 +6,12 @@ import shutil
 import subprocess
 import sys
 import tomllib
+import zipfile
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
+from typing import ClassVar
 
 import pytest
 import yaml
@@ -17,9 +21,11 @@ from foresite.command import FAILED, FOUND, OK, version
 from foresite.commands import init
 from foresite.othercode import _run_locked
 from preview.states.snapshot import at, work_tree
+from tests.kit.go_programs import program
 from tests.kit.repository import FLEET, ROOT, with_examples
 
 Make = Callable[[Path], Path]
+FLOWS = ROOT / ".github" / "workflows"
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -83,19 +89,99 @@ def test_it_has_data_alone_and_locks_this_version(made: Path) -> None:
     } | {".gitignore", "README.md"}
 
 
-def test_its_workflows_are_the_projects_but_for_what_the_table_replaces(made: Path) -> None:
-    folder = made / ".github" / "workflows"
-    for each in init._TABLE["workflows"]["replaced"]:
-        text = (ROOT / ".github" / "workflows" / f"{each['name']}.yml").read_text("utf-8")
-        assert text.count(each["old"]) == 1 and each["new"] in (
-            folder / f"{each['name']}.yml"
-        ).read_text("utf-8")
-    pins = {line for path in (ROOT / ".github" / "workflows").glob("*.yml") for line in uses(path)}
-    for path in folder.glob("*.yml"):
-        assert set(uses(path)) <= pins
-        assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {}
-    zizmor = [str(Path(sys.executable).parent / "zizmor"), "--offline", "--quiet", str(folder)]
-    assert subprocess.run(zizmor, capture_output=True, check=False).returncode == 0
+def test_its_workflows_are_the_projects_but_for_what_the_tables_replace(tmp_path: Path) -> None:
+    ours = {path.name: path.read_text("utf-8") for path in FLOWS.glob("*.yml")}
+    ours["checks.yml"] = (FLOWS.parents[1] / "foresite" / "templates" / "checks.yml").read_text()
+    pins = {line for path in FLOWS.glob("*.yml") for line in uses(path)}
+    for forge, tables in (("github", ["own"]), ("ghes", ["own", "ghes"])):
+        assert main(["init", str(tmp_path / forge), "--forge", forge]) == OK
+        folder = tmp_path / forge / ".github" / "workflows"
+        made = {path.name: path.read_text("utf-8") for path in folder.glob("*.yml")}
+        for each in init._TABLE["workflows"]["replaced"]:
+            name = f"{each['name']}.yml"
+            assert ours[name].count(each["old"]) == 1 and each["new"] in made[name]
+        for each in (each for table in tables for each in init._TABLE[table]):
+            assert any(each["old"] in text for text in ours.values()), each["old"]
+            assert (
+                not any(each["old"] in text for text in made.values()) or each["old"] in each["new"]
+            )
+        for path in folder.glob("*.yml"):
+            assert {each for each in uses(path) if "# v3." not in each} <= pins
+            assert yaml.safe_load(path.read_text("utf-8"))["permissions"] == {}
+        zizmor = [str(Path(sys.executable).parent / "zizmor"), "--offline", "--persona=auditor"]
+        done = subprocess.run([*zizmor, str(folder)], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout
+    assert len(pins) > 1 and "upload-artifact@c24449f" in made["preview.yml"]
+    assert not any(name in text for text in made.values() for name in ("setup-uv", "artifact@v"))
+    assert "download-artifact@" not in made["comment.yml"]
+
+
+@pytest.mark.go
+@pytest.mark.parametrize("forge", ["github", "ghes"])
+def test_actionlint_finds_nothing_in_them(tmp_path: Path, forge: str) -> None:
+    assert main(["init", str(tmp_path / forge), "--forge", forge]) == OK
+    files = map(str, (tmp_path / forge / ".github" / "workflows").glob("*.yml"))
+    command = [str(program(ROOT / "tools" / "actionlint")), *files]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_gitlab_gets_its_own_files(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "a"), "--forge", "gitlab"]) == OK
+    made = files(tmp_path / "a")
+    assert {".gitlab-ci.yml", ".gitlab/CODEOWNERS"} <= set(made)
+    assert not [path for path in made if path.startswith(".github")]
+
+
+class Artifacts(BaseHTTPRequestHandler):
+    """A fake of the API of artifacts: a list, and a download that another host gives."""
+
+    report = b""
+    tokens: ClassVar[list[tuple[str, str | None]]] = []
+
+    def do_GET(self) -> None:
+        self.tokens.append((self.path, self.headers.get("Authorization")))
+        listed = {"artifacts": [{"id": 5, "name": "report"}, {"id": 6, "name": "other"}]}
+        elsewhere = f"http://localhost:{self.server.server_port}/blob"  # type: ignore[attr-defined]
+        self.send_response(302 if self.path.endswith("/artifacts/5/zip") else 200)
+        self.send_header("Location", elsewhere)
+        self.end_headers()
+        self.wfile.write(self.report if self.path == "/blob" else json.dumps(listed).encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "a"), "--forge", "ghes"]) == OK
+    flow = yaml.safe_load((tmp_path / "a" / ".github" / "workflows" / "comment.yml").read_text())
+    (step,) = (s for s in flow["jobs"]["comment"]["steps"] if s["name"].startswith("Fetch"))
+    with zipfile.ZipFile(tmp_path / "report.zip", "w") as archive:
+        archive.writestr("../comment.md", "no")
+        archive.writestr("comment.md", "the report" + " " * 200_000)
+    Artifacts.report = (tmp_path / "report.zip").read_bytes()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Artifacts)
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    env = {
+        "PATH": os.environ["PATH"], "RUN": "1", "GITHUB_TOKEN": "canary",
+        "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "o/n",
+        "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}/api/v3",
+    }  # fmt: skip
+    script = step["run"].replace("--proto =https", "--noproxy '*'")
+    try:
+        done = subprocess.run(
+            ["bash", "-e", "-c", script], env=env, capture_output=True, text=True, check=False
+        )
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "report" / "comment.md").stat().st_size == 100_000
+    assert [token for path, token in Artifacts.tokens if path == "/blob"] == [None]
+    assert {token for path, token in Artifacts.tokens if path != "/blob"} == {"Bearer canary"}
+    assert "--proto =https" in step["run"]
 
 
 def uses(path: Path) -> list[str]:

@@ -1,0 +1,178 @@
+"""The CI file that ``foresite init --forge gitlab`` writes: valid by GitLab's own schema, its
+rights where docs/ci.md says, and its scripts at work, with a fake of GitLab's API."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from tests.kit.fake_forge import TOKEN, FakeForge, serving
+from tests.kit.preview_repository import Repository
+from tests.kit.repository import ROOT
+from tests.project.test_workflows import ours, pulumi_steps
+
+Job = dict[str, Any]
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML with GitLab's one tag, as the list that it is."""
+
+
+_Loader.add_constructor("!reference", lambda loader, node: loader.construct_sequence(node))
+TEXT = (ROOT / "foresite" / "templates" / "gitlab-ci.yml").read_text("utf-8")
+CI: dict[str, Any] = yaml.load(TEXT, _Loader)
+SPECIAL = {"workflow", "stages", "variables", "default"}
+JOBS: dict[str, Job] = {
+    name: CI.get(job.get("extends", ""), {}) | job
+    for name, job in CI.items()
+    if name not in SPECIAL and not name.startswith(".")
+}
+
+
+def script(job: Job) -> str:
+    """All that a job runs, in one shell as GitLab has it."""
+    lines = []
+    for line in [*job.get("before_script", []), *job["script"]]:
+        lines += CI[line[0]][line[1]] if isinstance(line, list) else [line]
+    return "\n".join(lines)
+
+
+def test_gitlabs_schema_takes_it() -> None:
+    """The schema that GitLab's editor judges with, as check-jsonschema brings it along."""
+    spec = importlib.util.find_spec("check_jsonschema")
+    if spec is None or spec.origin is None:
+        pytest.skip("check-jsonschema, which has the schema, is not installed")
+    file = Path(spec.origin).parent / "builtin_schemas" / "vendor" / "gitlab-ci.json"
+    judge = jsonschema.Draft7Validator(json.loads(file.read_text("utf-8")))
+    assert [each.message for each in judge.iter_errors(CI)] == []
+    wrong = CI | {"apply": CI["apply"] | {"resource_groups": "x"}}
+    assert list(judge.iter_errors(wrong)), "the schema refuses nothing"
+
+
+def test_what_holds_a_token_runs_no_pipeline_of_a_merge_request() -> None:
+    """Each such job starts on the default branch alone (``workflow``), by a push or a schedule."""
+    assert {name for name, job in JOBS.items() if "id_tokens" in job} == {"apply", "drift"}
+    for name, job in JOBS.items():
+        (rule,) = (each["if"] for each in job["rules"])
+        if name in ("apply", "drift", "comment"):
+            assert 'CI_PIPELINE_SOURCE == "schedule"' in rule or "(push|web)" in rule, name
+            assert job["resource_group"] == f"foresite-{name}"
+        if name in ("apply", "drift"):
+            assert '$FORESITE_CLUSTERS == "true"' in rule and not job["interruptible"]
+            assert job["environment"]["name"].startswith("clusters")
+    assert "merge_request_event" in JOBS["preview"]["rules"][0]["if"]
+    assert CI["workflow"]["rules"][1]["if"] == "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"
+
+
+def test_its_pins_are_those_of_the_project() -> None:
+    step = next(pulumi_steps())
+    given = JOBS["apply"]["variables"]
+    mirror = CI["variables"]["FORESITE_PULUMI_MIRROR"]
+    env = {key: mirror + value if "/" in value else value for key, value in given.items()}
+    assert env == step["env"]
+    wanted = re.findall(r"plugin install \S+ \S+ \S+", step["run"])
+    assert wanted == re.findall(r"plugin install \S+ \S+ \S+", TEXT)
+    docker = (ROOT / "images" / "foresite" / "Dockerfile").read_text("utf-8")
+    assert f"FROM {CI['variables']['FORESITE_IMAGE']}\n" in docker
+    table = (ROOT / "foresite" / "commands" / "init.toml").read_text("utf-8")
+    for text in (TEXT, table):
+        pins = re.findall(r"uv==\S+|--hash=\S+", text)
+        assert pins and pins == re.findall(r"uv==[0-9.]+|--hash=\S+[0-9a-f]", docker)
+
+
+def test_it_calls_the_commands_that_github_does_with_the_same_gates() -> None:
+    calls = re.findall(r"uv run foresite (\w+)", "\n".join(map(script, JOBS.values())))
+    assert set(calls) == {each[0] for each in ours()} - {"opinion"}
+    gates = {each[each.index("--fail-on") + 1] for each in ours() if "--fail-on" in each}
+    assert set(re.findall(r'--fail-on "(.*?)"', TEXT)) == gates
+
+
+# --- the scripts at work --------------------------------------------------------------------------
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Repository:
+    """A project whose merge request 7 removes a host and leaves a file that would be run."""
+    repository = Repository(tmp_path / "origin")
+    repository.git("checkout", "-q", "-b", "request")
+    repository.hosts("tokyo-1", lambda rows: rows.pop())
+    (repository.root / "sitecustomize.py").write_text("raise SystemExit('run')")
+    repository.commit("fewer hosts")
+    repository.git("update-ref", "refs/merge-requests/7/head", "HEAD")
+    repository.git("checkout", "-q", "main")
+    return repository
+
+
+def run(job: str, origin: Repository, folder: Path, ref: str, **env: str) -> tuple[int, str]:
+    """The exit code and the words of a job, in a clone that has ``ref`` checked out."""
+    checkout, programs = folder / "checkout", folder / "bin"
+    if not checkout.exists():
+        subprocess.run(["git", "clone", "-q", origin.root, checkout], check=True)
+        programs.mkdir()
+        (programs / "uv").write_text(
+            f'#!/bin/sh\nshift 2\nexec {sys.executable} -m foresite "$@"\n'
+        )
+        (programs / "uv").chmod(0o755)
+    for words in (["fetch", "-q", "origin", ref], ["checkout", "-q", "--detach", "FETCH_HEAD"]):
+        subprocess.run(["git", *words], cwd=checkout, check=True)
+    commit = origin.git("rev-parse", ref)
+    given = {
+        **{key: value for key, value in CI["variables"].items() if key.startswith("GIT_")},
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
+        "HOME": str(folder), "TMPDIR": str(folder), "CI_SERVER_HOST": "gitlab.example",
+        "CI_JOB_TOKEN": "job-canary", "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_SHA": commit,
+        "CI_PROJECT_PATH": "owner/sites", "CI_PROJECT_ID": "1",
+        "CI_PIPELINE_CREATED_AT": "2099-01-01T00:00:00Z", **env,
+    }  # fmt: skip
+    done = subprocess.run(
+        ["bash", "-e", "-o", "pipefail", "-c", script(JOBS[job])],
+        cwd=checkout, env=given, check=False, capture_output=True, text=True,
+    )  # fmt: skip
+    assert "canary" not in done.stdout + done.stderr
+    return done.returncode, done.stdout + done.stderr
+
+
+def test_the_preview_runs_the_bases_code_and_obeys_the_description(
+    origin: Repository, tmp_path: Path
+) -> None:
+    """Without the line the gate would be closed, as a host is removed."""
+    (tmp_path / "secret").write_text("machine index.example login me password canary\n")
+    found, said = run(
+        "preview", origin, tmp_path, "refs/merge-requests/7/head",
+        CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main", CI_MERGE_REQUEST_SOURCE_PROJECT_ID="2",
+        CI_MERGE_REQUEST_DESCRIPTION="x\r\nForesite-Allow: remove=1\r\n",
+        FORESITE_NETRC=str(tmp_path / "secret"),
+    )  # fmt: skip
+    assert found == 0, said
+    checkout = tmp_path / "checkout"
+    assert "tokyo-1" in (checkout / "report" / "comment.md").read_text("utf-8")
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=checkout, text=True)
+    assert head.strip() == origin.git("rev-parse", "main")
+    login = tmp_path / ".netrc"
+    assert login.stat().st_mode & 0o777 == 0o600
+    assert [line.split()[1] for line in login.read_text().splitlines()] == [
+        "gitlab.example", "index.example",
+    ]  # fmt: skip
+
+
+def test_a_schedule_on_the_protected_branch_writes_the_notes(
+    origin: Repository, tmp_path: Path
+) -> None:
+    fake = FakeForge("gitlab", "project_1_bot")
+    fake.pulls = [{"iid": 7, "description": "no line", "target_branch": "main"}]
+    with serving(fake):
+        env = {"CI_API_V4_URL": fake.url, "GITLAB_TOKEN": TOKEN}
+        for _ in range(2):
+            code, said = run("comment", origin, tmp_path, "main", **env)
+            assert code == 0, said
+    (note,) = fake.bodies()
+    assert "tokyo-1" in note and fake.strange == []
+    assert fake.requests.count("GET /user") == 1, "what has its note is not previewed again"
