@@ -1,5 +1,5 @@
-"""The CI file that ``foresite init --forge gitlab`` writes: valid by GitLab's own schema, its
-rights where docs/ci.md says, and its scripts at work, with a fake of GitLab's API."""
+"""The CI file that ``foresite init --forge gitlab`` writes, and the page's job for Forgejo: valid by
+GitLab's own schema, with rights where docs/ci.md says, at work with a fake of each API."""
 
 import importlib.util
 import json
@@ -26,7 +26,11 @@ class _Loader(yaml.SafeLoader):
     """YAML with GitLab's one tag, as the list that it is."""
 
 
-_Loader.add_constructor("!reference", lambda loader, node: loader.construct_sequence(node))
+def _reference(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> list[str]:
+    return loader.construct_sequence(node)
+
+
+_Loader.add_constructor("!reference", _reference)
 TEXT = (ROOT / "foresite" / "templates" / "gitlab-ci.yml").read_text("utf-8")
 CI: dict[str, Any] = yaml.load(TEXT, _Loader)
 SPECIAL = {"workflow", "stages", "variables", "default"}
@@ -39,7 +43,7 @@ JOBS: dict[str, Job] = {
 
 def script(job: Job) -> str:
     """All that a job runs, in one shell as GitLab has it."""
-    lines = []
+    lines: list[str] = []
     for line in [*job.get("before_script", []), *job["script"]]:
         lines += CI[line[0]][line[1]] if isinstance(line, list) else [line]
     return "\n".join(lines)
@@ -124,6 +128,7 @@ def run(job: str, origin: Repository, folder: Path, ref: str, **env: str) -> tup
     for words in (["fetch", "-q", "origin", ref], ["checkout", "-q", "--detach", "FETCH_HEAD"]):
         subprocess.run(["git", *words], cwd=checkout, check=True)
     commit = origin.git("rev-parse", ref)
+    text = script(JOBS[job]) if job in JOBS else job
     given = {
         **{key: value for key, value in CI["variables"].items() if key.startswith("GIT_")},
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
@@ -133,7 +138,7 @@ def run(job: str, origin: Repository, folder: Path, ref: str, **env: str) -> tup
         "CI_PIPELINE_CREATED_AT": "2099-01-01T00:00:00Z", **env,
     }  # fmt: skip
     done = subprocess.run(
-        ["bash", "-e", "-o", "pipefail", "-c", script(JOBS[job])],
+        ["bash", "-e", "-o", "pipefail", "-c", text],
         cwd=checkout, env=given, check=False, capture_output=True, text=True,
     )  # fmt: skip
     assert "canary" not in done.stdout + done.stderr
@@ -176,3 +181,26 @@ def test_a_schedule_on_the_protected_branch_writes_the_notes(
     (note,) = fake.bodies()
     assert "tokyo-1" in note and fake.strange == []
     assert fake.requests.count("GET /user") == 1, "what has its note is not previewed again"
+
+
+def test_the_job_that_the_page_has_for_forgejo_writes_the_comments(
+    origin: Repository, tmp_path: Path
+) -> None:
+    page = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    blocks = re.findall(r"```yaml\n(name: comment\n.*?)```", page, re.DOTALL)
+    (step,) = yaml.safe_load(blocks[0])["jobs"]["comment"]["steps"]
+    text = re.sub(r"pip install.*\n", "", step["run"]).replace("/tmp/", f"{tmp_path}/")
+    origin.git("update-ref", "refs/pull/7/head", "refs/merge-requests/7/head")
+    fake = FakeForge("forgejo", "forgejo-actions")
+    fake.pulls = [
+        {"number": 7, "body": None, "base": {"ref": "main"}, "owner": "o", "branch": "request"}
+    ]
+    with serving(fake):
+        code, said = run(
+            text.replace('"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"', f'"{origin.root}"'),
+            origin, tmp_path, "main", GITHUB_API_URL=fake.url, GITHUB_TOKEN=TOKEN,
+            GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
+        )  # fmt: skip
+    assert code == 0, said
+    (comment,) = fake.bodies()
+    assert "tokyo-1" in comment and fake.strange == []
