@@ -1,5 +1,5 @@
-"""The CI file that ``foresite init --forge gitlab`` writes, and the page's job for Forgejo: valid by
-GitLab's own schema, with rights where docs/ci.md says, at work with a fake of each API."""
+"""The files that ``foresite init --forge gitlab`` writes, and the page's job for Forgejo: valid by
+GitLab's schema, with rights where docs/ci.md says, at work with a fake of each API."""
 
 import importlib.util
 import json
@@ -31,49 +31,86 @@ def _reference(loader: yaml.SafeLoader, node: yaml.SequenceNode) -> list[str]:
 
 
 _Loader.add_constructor("!reference", _reference)
-TEXT = (ROOT / "foresite" / "templates" / "gitlab-ci.yml").read_text("utf-8")
-CI: dict[str, Any] = yaml.load(TEXT, _Loader)
-SPECIAL = {"workflow", "stages", "variables", "default"}
-JOBS: dict[str, Job] = {
-    name: CI.get(job.get("extends", ""), {}) | job
-    for name, job in CI.items()
-    if name not in SPECIAL and not name.startswith(".")
+FILES = [ROOT / "foresite" / "templates" / f"gitlab-{name}.yml" for name in ("foresite", "ci")]
+TEXT = "".join(file.read_text("utf-8") for file in FILES)
+BOTH: list[Job] = [yaml.load(file.read_text("utf-8"), _Loader) for file in FILES]
+CI = BOTH[0] | BOTH[1]
+SPECIAL = {"include", "workflow", "stages", "variables", "default"}
+
+
+def whole(job: Job) -> Job:
+    """A job with what it extends, maps in it too, as GitLab joins them."""
+    above = whole(CI[job["extends"]]) if "extends" in job else {}
+    maps = {"variables": {**above.get("variables", {}), **job.get("variables", {})}}
+    return {**above, **job, **maps}
+
+
+JOBS = {
+    name: whole(job) for name, job in CI.items() if name not in SPECIAL and not name.startswith(".")
 }
 
 
 def script(job: Job) -> str:
     """All that a job runs, in one shell as GitLab has it."""
     lines: list[str] = []
-    for line in [*job.get("before_script", []), *job["script"]]:
+    for line in [*job.get("before_script", []), *job.get("script", [])]:
         lines += CI[line[0]][line[1]] if isinstance(line, list) else [line]
     return "\n".join(lines)
 
 
-def test_gitlabs_schema_takes_it() -> None:
+def judge() -> jsonschema.Draft7Validator:
     """The schema that GitLab's editor judges with, as check-jsonschema brings it along."""
     spec = importlib.util.find_spec("check_jsonschema")
     if spec is None or spec.origin is None:
         pytest.skip("check-jsonschema, which has the schema, is not installed")
     file = Path(spec.origin).parent / "builtin_schemas" / "vendor" / "gitlab-ci.json"
-    judge = jsonschema.Draft7Validator(json.loads(file.read_text("utf-8")))
-    assert [each.message for each in judge.iter_errors(CI)] == []
+    return jsonschema.Draft7Validator(json.loads(file.read_text("utf-8")))
+
+
+def test_gitlabs_schema_takes_them() -> None:
+    assert [each.message for file in BOTH for each in judge().iter_errors(file)] == []
     wrong = CI | {"apply": CI["apply"] | {"resource_groups": "x"}}
-    assert list(judge.iter_errors(wrong)), "the schema refuses nothing"
+    assert list(judge().iter_errors(wrong)), "the schema refuses nothing"
 
 
 def test_what_holds_a_token_runs_no_pipeline_of_a_merge_request() -> None:
     """Each such job starts on the default branch alone (``workflow``), by a push or a schedule."""
-    assert {name for name, job in JOBS.items() if "id_tokens" in job} == {"apply", "drift"}
+    assert {name for name, job in JOBS.items() if "id_tokens" in job} == {"apply", "plan", "drift"}
     for name, job in JOBS.items():
         (rule,) = (each["if"] for each in job["rules"])
-        if name in ("apply", "drift", "comment"):
-            assert 'CI_PIPELINE_SOURCE == "schedule"' in rule or "(push|web)" in rule, name
-            assert job["resource_group"] == f"foresite-{name}"
-        if name in ("apply", "drift"):
+        if "merge_request_event" in rule or name == "check":
+            assert not job.keys() & {"id_tokens", "environment", "resource_group"}, name
+            continue
+        assert '$CI_PIPELINE_SOURCE == "schedule"' in rule or "=~ /^(push|web)$/" in rule, name
+        alone = {"rings": "foresite-apply", "plan": None}.get(name, f"foresite-{name}")
+        assert job.get("resource_group") == alone, name
+        if "id_tokens" in job:
             assert '$FORESITE_CLUSTERS == "true"' in rule and not job["interruptible"]
             assert job["environment"]["name"].startswith("clusters")
-    assert "merge_request_event" in JOBS["preview"]["rules"][0]["if"]
     assert CI["workflow"]["rules"][1]["if"] == "$CI_COMMIT_BRANCH == $CI_DEFAULT_BRANCH"
+
+
+def test_rings_become_stages_of_one_commit(tmp_path: Path) -> None:
+    """The job makes a pipeline of what is due, in the order of the plan."""
+    made = re.findall(r"(python3 .*?\nEND\n)", script(JOBS["plan"]), re.DOTALL)[0]
+    state = [("a", 0, "due"), ("b", 0, "up to date"), ("c", 1, "waiting"), ("d", 1, "due")]
+    sites = [{"site": s, "ring": r, "state": w, "decommissioned": False} for s, r, w in state]
+    ends = {"site": "e", "ring": 0, "state": "due", "decommissioned": True}
+    for given, wanted in (
+        ([*sites, ends], {"ring 0": ["a"], "ring 1": ["c", "d"], "ends": ["e"]}),
+        ([], {"nothing": []}),
+    ):
+        (tmp_path / "plan.json").write_text(json.dumps({"sites": given}))
+        env = {"scratch": str(tmp_path), "PATH": os.environ["PATH"]}
+        subprocess.run(["bash", "-e", "-c", made], cwd=tmp_path, env=env, check=True)
+        child = json.loads((tmp_path / "rings.yml").read_text())
+        assert child["stages"] == [*wanted] and not list(judge().iter_errors(child | BOTH[0]))
+        for name, named in wanted.items():
+            (line,) = child[name]["script"]
+            assert not named or line == f"uv run foresite apply {' '.join(named)}"
+    # Its jobs ask for no resource group, which the job above them holds until they have ended.
+    assert "resource_group" not in whole(CI[".ring"]) | JOBS["plan"]
+    assert whole(CI[".ring"])["variables"]["FORESITE_COMMIT"] == "$CI_COMMIT_SHA"
 
 
 def test_its_pins_are_those_of_the_project() -> None:
