@@ -1,4 +1,4 @@
-"""The web pages of a repository's files, at GitHub or GitLab, so that a report leads to them.
+"""The web pages of a repository's files on a forge, so that a report leads to them.
 
 Known in CI from the variables that these set, else from the remote ``origin``. Nothing is asked
 over the network, and user names and passwords in a remote's address are dropped.
@@ -42,6 +42,9 @@ def _blob_pages(root: Path) -> str:
     names = match["host"].split(".")
     if "gitlab" in names or _in(root, "CI_PROJECT_DIR"):
         return f"{start}/-/blob/"
+    # Forgejo and Gitea set GITHUB_WORKSPACE too.
+    if {"codeberg", "forgejo", "gitea"}.intersection(names) or "GITEA_ACTIONS" in os.environ:
+        return f"{start}/src/commit/"
     return f"{start}/blob/" if "github" in names or _in(root, "GITHUB_WORKSPACE") else ""
 
 

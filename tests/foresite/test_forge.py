@@ -12,7 +12,7 @@ from tests.kit.preview_repository import Repository
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR"):
+    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITEA_ACTIONS"):
         monkeypatch.delenv(name, raising=False)
     return Repository(tmp_path / "clone")
 
@@ -31,6 +31,7 @@ def pages(repository: Repository) -> tuple[str, str]:
         ("git@github.com:o/n.git", "https://github.com/o/n/blob/COMMIT/"),
         ("ssh://git@gitlab.com:22/g/s/n", "https://gitlab.com/g/s/n/-/blob/COMMIT/"),
         ("https://me:secret@gitlab.example:8443/g/n", "https://gitlab.example:8443/g/n/-/blob/COMMIT/"),
+        ("https://codeberg.org/o/n.git", "https://codeberg.org/o/n/src/commit/COMMIT/"),
         ("https://code.example/o/n", ""),
         ("/srv/git/n.git", ""),
         ("https://github.com/o/n'onclick=x", ""),
@@ -52,6 +53,9 @@ def test_ci_says_where_its_own_repository_is(
     monkeypatch.setenv("GITHUB_SERVER_URL", "https://git.example")
     monkeypatch.setenv("GITHUB_REPOSITORY", "o/n")
     assert pages(repository)[0] == "https://git.example/o/n/blob/COMMIT/"
+    monkeypatch.setenv("GITEA_ACTIONS", "true")
+    assert pages(repository)[0] == "https://git.example/o/n/src/commit/COMMIT/"
+    monkeypatch.delenv("GITEA_ACTIONS")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(repository.root.parent / "other"))
     assert pages(repository)[0] == ""
     monkeypatch.setenv("CI_PROJECT_DIR", str(repository.root.parent))

@@ -580,6 +580,9 @@ def preview_of(folder: Path, capsys: pytest.CaptureFixture[str], *words: str) ->
         ("docs/a.md", "", ""),
         ("docs/plan.svg", "", ""),
         ("racks.csv", "", ""),
+        (".gitlab-ci.yml", "a: {}", ""),
+        (".gitlab/foresite.yml", "a: {}", ""),
+        (".gitlab-ci.yml.py", "", "1 file"),
         ("rendered/lab-1/lab-1/objects.yaml", "kind: Cluster", ""),
     ],
 )
