@@ -136,7 +136,7 @@ class Repository:
                 "User-Agent": "foresite",
             },
         )
-        what = f"{method} {path.partition('?')[0]}"
+        what = f"{method} {path.removeprefix(self._own).partition('?')[0]}"
         try:
             return exchange(request, MAX_ANSWER, _SECONDS)
         except urllib.error.HTTPError as error:
