@@ -97,7 +97,7 @@ def test_rings_become_stages_of_one_commit(tmp_path: Path) -> None:
     sites = [{"site": s, "ring": r, "state": w, "decommissioned": False} for s, r, w in state]
     ends = {"site": "e", "ring": 0, "state": "due", "decommissioned": True}
     for given, wanted in (
-        ([*sites, ends], {"ring 0": ["a"], "ring 1": ["c", "d"], "ends": ["e"]}),
+        ([*sites, ends], {"1: ring 0": ["a"], "2: ring 1": ["c", "d"], "3: decommissioned": ["e"]}),
         ([], {"nothing": []}),
     ):
         (tmp_path / "plan.json").write_text(json.dumps({"sites": given}))
