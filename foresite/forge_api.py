@@ -142,7 +142,9 @@ class Repository:
         except urllib.error.HTTPError as error:
             with error:
                 raise self._refusal(error, what) from None
-        except (OSError, http.client.HTTPException, ValueError) as error:  # half an answer, say
+        except ValueError:  # half an answer, or a page to sign in
+            raise _PassingError(f"{what}: the answer is no JSON; {_RIGHT}") from None
+        except (OSError, http.client.HTTPException) as error:
             raise _PassingError(f"{what}: {getattr(error, 'reason', error)}") from None
 
     def _refusal(self, error: urllib.error.HTTPError, what: str) -> Exception:

@@ -253,6 +253,11 @@ def test_an_answer_of_something_else_is_refused(
     assert waits == []
 
 
+def test_a_page_to_sign_in_is_no_answer(forge: FakeForge, file: Path, waits: list[float]) -> None:
+    forge.failures = [(200, {"Content-Type": "text/html"}, b"<html>sign in</html>")] * 5
+    assert "the answer is no JSON; is --api right?; tried 5 times" in refused(forge, file)
+
+
 def test_a_list_without_end_has_one(github: FakeForge, file: Path) -> None:
     github.failures = [(200, {"Link": '<https://evil.example>; rel="next"'}, [])] * 200
     assert "more than 100 pages" in refused(github, file)

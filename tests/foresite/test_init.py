@@ -134,6 +134,20 @@ def test_gitlab_gets_its_own_files(tmp_path: Path) -> None:
     assert not [path for path in made if path.startswith(".github")]
 
 
+def test_a_login_lies_where_the_job_ends(tmp_path: Path) -> None:
+    assert main(["init", str(tmp_path / "a")]) == OK
+    flow = yaml.safe_load((tmp_path / "a" / ".github" / "workflows" / "checks.yml").read_text())
+    (step,) = (s for s in flow["jobs"]["check"]["steps"] if s["name"].startswith("Log in"))
+    env = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "GITHUB_ENV": "env"}
+    for login in ("", "machine packages.example login ci password canary"):
+        command = ["bash", "-e", "-c", step["run"]]
+        subprocess.run(command, env={**env, "NETRC": login}, cwd=tmp_path, check=True)
+        assert (tmp_path / "env").exists() is bool(login)
+    assert (tmp_path / "env").read_text() == f"HOME={tmp_path}/home\n"
+    assert (tmp_path / "home" / ".netrc").read_text() == f"{login}\n"
+    assert (tmp_path / "home" / ".netrc").stat().st_mode & 0o777 == 0o600
+
+
 class Artifacts(BaseHTTPRequestHandler):
     """A fake of the API of artifacts: a list, and a download that another host gives."""
 
