@@ -2,13 +2,17 @@
 a token said, or sent elsewhere."""
 
 import argparse
+import contextlib
 import json
 import os
 from collections.abc import Iterator
+from email.message import Message
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from foresite.command import OK, UsageError
 from foresite.commands import comment, request
@@ -251,6 +255,35 @@ def test_an_answer_of_something_else_is_refused(
     github.failures = [(200, {}, answer), (201, {}, {}), *[(201, {}, [])] * 9]
     assert "is --api right?" in refused(github, file)
     assert waits == []
+
+
+VALUES = st.one_of(st.none(), st.integers(), st.booleans(), st.just(MARK), st.just(BOT), st.text())
+KEYS = ["id", "body", "user", "login", "author", "username", "html_url", "head", "sha", "repo",
+        "full_name", "number", "iid", "filename", "changed_files", "message"]  # fmt: skip
+ANSWERS = st.recursive(
+    VALUES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner),
+    max_leaves=12,
+)
+
+
+@settings(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(st.sampled_from([*BOTS]), st.booleans(), st.lists(ANSWERS, min_size=8, max_size=8))
+def test_whatever_a_server_answers_is_an_end_with_words(
+    file: Path, monkeypatch: pytest.MonkeyPatch, kind: str, named: bool, answers: list[Any]
+) -> None:
+    for name in ("GITHUB_TOKEN", "GITLAB_TOKEN"):
+        monkeypatch.setenv(name, TOKEN)
+    given = iter([*answers, *[{}] * 200])
+    monkeypatch.setattr("foresite.forge_api.exchange", lambda *_: (next(given), Message()))
+    event = file.with_name("event.json")
+    ran = {"head_sha": SHA, "head_branch": "b", "head_repository": {"full_name": "mallory/sites"}}
+    event.write_text(json.dumps({"workflow_run": ran}))
+    more = {"api": None} if named else {"api": None, "pull": None, "event": event}
+    with contextlib.suppress(UsageError):
+        post(FakeForge(kind), file, **more)
 
 
 def test_a_page_to_sign_in_is_no_answer(forge: FakeForge, file: Path, waits: list[float]) -> None:
