@@ -163,6 +163,7 @@ def listening(pid: int) -> set[str]:
 
 def test_a_replica_waits_until_the_leader_goes(world: World, namespace: str) -> None:
     config = {**PLAIN_CONFIG, "leaderElection": {"resourceName": "replicas"}}
+    config["delayCacheUntilActive"] = True  # as in components/schedulers/configuration.yaml
     config["profiles"] = [{"schedulerName": "replicated"}]
     binary = locate(["scheduling"])["kube-scheduler"].path
     first, second = (Scheduler(name, binary, config, elect=True) for name in ("first", "second"))
