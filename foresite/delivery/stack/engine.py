@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.command import UsageError
-from foresite.delivery.stack.locks import Lock, locks
+from foresite.delivery.stack.locks import Lock, locks, parse_locks
+from foresite.delivery.stack.statefile import shared
 from foresite.interruption import running
 from foresite.scratch import open_log, private
 from schemas.reading.bounded import parse_json
@@ -33,6 +35,8 @@ _HEEDS = {"up", "refresh", "preview"}
 are short, and die of it wherever they are."""
 _NO_STACK = 6
 """Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
+_PASSWORD = re.compile(r"(://[^:@/\s]*):[^@/\s]+@")
+"""In the URL of a database, which Pulumi repeats where it cannot log in (diy/backend.go)."""
 
 
 class EngineError(UsageError):
@@ -82,7 +86,8 @@ class Engine:
         """A short Pulumi command, with what it printed."""
         with self._running(arguments, subprocess.PIPE) as process:
             said, complaints = process.communicate()
-        return subprocess.CompletedProcess(process.args, process.returncode, said, complaints)
+        hidden = _PASSWORD.sub(r"\1:***@", complaints)
+        return subprocess.CompletedProcess(process.args, process.returncode, said, hidden)
 
     @contextlib.contextmanager
     def _running(self, arguments: Sequence[str], stderr: int) -> Iterator[subprocess.Popen[str]]:
@@ -150,7 +155,8 @@ class Engine:
         """Run Pulumi, giving each line of its output to ``line``; its exit code."""
         self.notes.mkdir(parents=True, exist_ok=True)
         with open_log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
-            for text in process.stdout or ():
+            for whole in process.stdout or ():
+                text = _PASSWORD.sub(r"\1:***@", whole)
                 log(text)
                 line(text.rstrip("\n"))
         return process.returncode
@@ -217,20 +223,27 @@ class Engine:
     def release_dead_lock(self, say: Say) -> bool:
         """Cancel the lock of a run whose process is gone; False where the owner still lives.
 
-        Only a file backend on this machine can be judged; of another, Pulumi itself says who.
+        Only a file backend on this machine can be judged; of another it is said who has it.
         """
         for lock in self.locks():
             if lock.alive is not False:
-                owner = f"process {lock.pid} on {lock.host}"
-                say(f"another run holds the lock of {self.stack}: {owner}")
+                way = lock.ways_out(self.stack)
+                say(f"another run holds the lock of {self.stack}: {lock}; {way}")
                 return False
             say(f"the previous run was killed (process {lock.pid}): its lock is released")
             self.cancel()
         return True
 
-    def locks(self) -> list[Lock]:
-        """The locks of the stack, where its backend is a folder of this machine."""
-        return locks(self.environment, self.program, self.stack)
+    def locks(self, *, ask: bool = True) -> list[Lock]:
+        """The locks of the stack. Those of a folder are read; of a bucket or database, Pulumi is
+        asked, where ``ask`` allows that: it takes the lock for a moment.
+        """
+        if not shared(self.environment):
+            return locks(self.environment, self.program, self.stack)
+        # A stack that is given its own name is locked first; then the name turns out to be taken,
+        # and nothing is written (pulumi 3.255, backend/diy/backend.go, renameStack).
+        asked = ("stack", "rename", self.stack, "--stack", self.stack)
+        return parse_locks(self.run(*asked).stderr) if ask else []
 
     def cancel(self) -> None:
         """Take every lock of the stack away, whoever holds it. Raises EngineError."""

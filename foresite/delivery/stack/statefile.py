@@ -14,6 +14,10 @@ from components.making.manifest import Json
 from schemas.reading.bounded import parse_json
 
 _FILE = "file://"
+_SHARED = ("s3://", "gs://", "azblob://", "postgres://")
+"""Stores that hold Pulumi's own files for many machines (pulumi 3.255, backend/diy/backend.go)."""
+BACKENDS = (_FILE, *_SHARED, "https://", "http://")
+"""All kinds. Whatever else is written, Pulumi takes for the address of its own service."""
 
 
 class Place(NamedTuple):
@@ -32,6 +36,11 @@ def folder(environment: Mapping[str, str]) -> Path | None:
     if not backend.startswith(_FILE):
         return None
     return Path(unquote(backend.removeprefix(_FILE).partition("?")[0])).expanduser()
+
+
+def shared(environment: Mapping[str, str]) -> bool:
+    """True if the backend is a bucket or a database, with locks as in a folder."""
+    return environment.get("PULUMI_BACKEND_URL", "").startswith(_SHARED)
 
 
 def place(environment: Mapping[str, str], program: Path, stack: str) -> Place | None:
