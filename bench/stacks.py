@@ -1,0 +1,109 @@
+"""What ``foresite apply`` asks the stacks of a fleet before it applies anything.
+
+``python -m bench.stacks [--sites 20,100] [--hosts 400]``: a repository of so many sites, each with
+a stack in a folder that says it is applied at HEAD, as large as its objects make it. Timed are the
+whole plan, and the one listing of stacks that it ends with. Pulumi is the pinned one.
+"""
+
+import argparse
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import fleet
+from bench.clock import Run, Times, measure
+from bench.engine import FORESITE_COMMAND
+from bench.offline import OUT
+from bench.page import write_results
+from bench.preview import repository
+from components.making.manifest import Json
+from schemas.facts.site import Site
+from schemas.load import load_site
+from tests.kit.trial import manifests_of
+from tools.toolchain import environment, locate
+
+LIMIT = 3600.0
+"""Seconds that one measurement may take."""
+PLAN, LIST = "foresite apply --plan", "pulumi stack ls"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure each size and print a table."""
+    parser = argparse.ArgumentParser(prog="python -m bench.stacks", description=__doc__)
+    parser.add_argument("--sites", default="20,100")
+    parser.add_argument("--hosts", type=int, default=fleet.USUAL)
+    options = parser.parse_args(arguments)
+    found = []
+    for number in map(int, options.sites.split(",")):
+        with tempfile.TemporaryDirectory(prefix="foresite-bench-") as folder:
+            found.append(_measure(Path(folder), number, options.hosts))
+    rows = ["| sites | plan | its processor time | listing | its processor time | most memory |"]
+    rows += ["|---" * 6 + "|", *map(_row, found)]
+    write_results(OUT / "stacks", {"hosts": options.hosts, "sizes": found}, "\n".join(rows))
+    return 0
+
+
+def _measure(folder: Path, sites: int, hosts: int) -> Json:
+    root = repository(folder / "repository", sites, hosts)
+    head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True).strip()
+    state, out = folder / "state", folder / "out"
+    for path in sorted((root / "sites").glob("*.yaml")):
+        _stack(state / ".pulumi", root, path.stem, head)
+    env = environment(locate(["pulumi"]), state)
+    pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
+    commands: dict[str, list[str | Path]] = {
+        LIST: [pulumi, "-C", root, "stack", "ls", "--json"],
+        PLAN: [*FORESITE_COMMAND[:-1], root, "apply", "--plan", "--format", "json"],
+    }
+    times = {name: Times() for name in commands}
+    for name, command in commands.items():
+        if not measure(Run(name, "", [command], [out]), env, LIMIT, times[name]):
+            sys.exit(f"{name} of {sites} sites took over {LIMIT:.0f} s")
+    if {each["state"] for each in json.loads(out.read_text("utf-8"))["sites"]} != {"up to date"}:
+        sys.exit("a site is not as it was applied")
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
+    return {
+        "sites": sites,
+        **{name: each.as_dict() for name, each in times.items()},
+        "most MiB": most,
+    }
+
+
+def _stack(folder: Path, root: Path, name: str, commit: str) -> None:
+    """A stack as Pulumi keeps it (pulumi 3.255, backend/diy/state.go), applied at a commit."""
+    site = load_site(root, name).site
+    if site is None:
+        sys.exit(f"{name} has problems: foresite check")
+    latest = {"manifest": {"time": "2026-11-22T10:00:00Z"}, "resources": [*_resources(site)]}
+    checkpoint = {"stack": f"organization/foresite/{name}", "latest": latest}
+    done = {"kind": "update", "result": "succeeded", "message": f"foresite {commit}"}
+    files = {
+        "meta.yaml": {"version": 1},
+        f"stacks/foresite/{name}.json": {"version": 3, "checkpoint": checkpoint},
+        f"history/foresite/{name}/{name}-1790000000000000000.history.json": done,
+    }
+    for path, body in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text(json.dumps(body), encoding="utf-8")
+
+
+def _resources(site: Site) -> Iterator[Json]:
+    """A resource for each object; what the cluster answered is taken to be as long as what it
+    was told."""
+    for each in manifests_of(site):
+        kind = f"kubernetes:{each.body['apiVersion']}:{each.kind}"
+        urn = f"urn:pulumi:{site.name}::foresite::{kind}::{each.name}"
+        yield {"urn": urn, "type": kind, "inputs": each.body, "outputs": each.body}
+
+
+def _row(found: Json) -> str:
+    cells = (f"{found[name]['min']:.1f} s | {found[name]['cpu']:.1f} s" for name in (PLAN, LIST))
+    return f"| {found['sites']:,} | {' | '.join(cells)} | {found['most MiB']:,} MiB |"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
