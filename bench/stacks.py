@@ -11,7 +11,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 from bench import fleet
@@ -22,7 +21,7 @@ from bench.page import write_results
 from bench.preview import repository
 from components.making.manifest import Json
 from schemas.facts.site import Site
-from schemas.load import load_site
+from schemas.load import load
 from tests.kit.trial import manifests_of
 from tools.toolchain import environment, locate
 
@@ -51,34 +50,36 @@ def _measure(folder: Path, sites: int, hosts: int) -> Json:
     root = repository(folder / "repository", sites, hosts)
     head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True).strip()
     state, out = folder / "state", folder / "out"
-    for path in sorted((root / "sites").glob("*.yaml")):
-        _stack(state / ".pulumi", root, path.stem, head)
+    for loaded in load(root).values():
+        if loaded.site is not None:
+            _stack(state / ".pulumi", loaded.site, head)
     env = environment(locate(["pulumi"]), state)
     pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
     commands: dict[str, list[str | Path]] = {
         LIST: [pulumi, "-C", root, "stack", "ls", "--json"],
         PLAN: [*FORESITE_COMMAND[:-1], root, "apply", "--plan", "--format", "json"],
     }
-    times = {name: Times() for name in commands}
+    found: Json = {"sites": sites}
     for name, command in commands.items():
-        if not measure(Run(name, "", [command], [out]), env, LIMIT, times[name]):
+        times = Times()
+        if not measure(Run(name, "", [command], [out]), env, LIMIT, times):
             sys.exit(f"{name} of {sites} sites took over {LIMIT:.0f} s")
+        found[name] = times.as_dict()
     if {each["state"] for each in json.loads(out.read_text("utf-8"))["sites"]} != {"up to date"}:
         sys.exit("a site is not as it was applied")
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10
-    return {
-        "sites": sites,
-        **{name: each.as_dict() for name, each in times.items()},
-        "most MiB": most,
-    }
+    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    return {**found, "most MiB": most >> 10}
 
 
-def _stack(folder: Path, root: Path, name: str, commit: str) -> None:
+def _stack(folder: Path, site: Site, commit: str) -> None:
     """A stack as Pulumi keeps it (pulumi 3.255, backend/diy/state.go), applied at a commit."""
-    site = load_site(root, name).site
-    if site is None:
-        sys.exit(f"{name} has problems: foresite check")
-    latest = {"manifest": {"time": "2026-11-22T10:00:00Z"}, "resources": [*_resources(site)]}
+    name, kind = site.name, "kubernetes:x:Y"
+    resources = [
+        {"urn": f"urn:pulumi:{name}::foresite::{kind}::{each.name}", "type": kind,
+         "inputs": each.body, "outputs": each.body}
+        for each in manifests_of(site)
+    ]  # fmt: skip
+    latest = {"manifest": {"time": "2026-11-22T10:00:00Z"}, "resources": resources}
     checkpoint = {"stack": f"organization/foresite/{name}", "latest": latest}
     done = {"kind": "update", "result": "succeeded", "message": f"foresite {commit}"}
     files = {
@@ -89,15 +90,6 @@ def _stack(folder: Path, root: Path, name: str, commit: str) -> None:
     for path, body in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_text(json.dumps(body), encoding="utf-8")
-
-
-def _resources(site: Site) -> Iterator[Json]:
-    """A resource for each object; what the cluster answered is taken to be as long as what it
-    was told."""
-    for each in manifests_of(site):
-        kind = f"kubernetes:{each.body['apiVersion']}:{each.kind}"
-        urn = f"urn:pulumi:{site.name}::foresite::{kind}::{each.name}"
-        yield {"urn": urn, "type": kind, "inputs": each.body, "outputs": each.body}
 
 
 def _row(found: Json) -> str:

@@ -235,9 +235,8 @@ class Engine:
         return True
 
     def locks(self, *, ask: bool = True) -> list[Lock]:
-        """The locks of the stack. Those of a folder are read; of a bucket or database, Pulumi is
-        asked, where ``ask`` allows that: it takes the lock for a moment.
-        """
+        """The locks of the stack. Of a bucket or database Pulumi is asked, where ``ask`` allows
+        that: it takes the lock for a moment."""
         if not shared(self.environment):
             return locks(self.environment, self.program, self.stack)
         # A stack that is given its own name is locked first; then the name turns out to be taken,
