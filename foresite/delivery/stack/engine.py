@@ -10,7 +10,6 @@ import contextlib
 import fcntl
 import json
 import os
-import re
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.command import UsageError
-from foresite.delivery.stack.locks import Lock, locks, parse_locks
-from foresite.delivery.stack.statefile import shared
+from foresite.delivery.stack.locks import Lock, locks, parse_locks, question
+from foresite.delivery.stack.statefile import shared, without_password
 from foresite.interruption import running
 from foresite.scratch import open_log, private
 from schemas.reading.bounded import parse_json
@@ -35,8 +34,6 @@ _HEEDS = {"up", "refresh", "preview"}
 are short, and die of it wherever they are."""
 _NO_STACK = 6
 """Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
-_PASSWORD = re.compile(r"(://[^:@/\s]*):[^@/\s]+@")
-"""In the URL of a database, which Pulumi repeats where it cannot log in (diy/backend.go)."""
 
 
 class EngineError(UsageError):
@@ -86,7 +83,7 @@ class Engine:
         """A short Pulumi command, with what it printed."""
         with self._running(arguments, subprocess.PIPE) as process:
             said, complaints = process.communicate()
-        hidden = _PASSWORD.sub(r"\1:***@", complaints)
+        hidden = without_password(complaints)
         return subprocess.CompletedProcess(process.args, process.returncode, said, hidden)
 
     @contextlib.contextmanager
@@ -155,8 +152,7 @@ class Engine:
         """Run Pulumi, giving each line of its output to ``line``; its exit code."""
         self.notes.mkdir(parents=True, exist_ok=True)
         with open_log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
-            for whole in process.stdout or ():
-                text = _PASSWORD.sub(r"\1:***@", whole)
+            for text in map(without_password, process.stdout or ()):
                 log(text)
                 line(text.rstrip("\n"))
         return process.returncode
@@ -239,10 +235,7 @@ class Engine:
         that: it takes the lock for a moment."""
         if not shared(self.environment):
             return locks(self.environment, self.program, self.stack)
-        # A stack that is given its own name is locked first; then the name turns out to be taken,
-        # and nothing is written (pulumi 3.255, backend/diy/backend.go, renameStack).
-        asked = ("stack", "rename", self.stack, "--stack", self.stack)
-        return parse_locks(self.run(*asked).stderr) if ask else []
+        return parse_locks(self.run(*question(self.stack)).stderr) if ask else []
 
     def cancel(self) -> None:
         """Take every lock of the stack away, whoever holds it. Raises EngineError."""

@@ -62,6 +62,15 @@ def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Loc
     return [each for each in found if each is not None]
 
 
+def question(stack: str) -> tuple[str, ...]:
+    """A command of Pulumi that is refused where a stack is locked, and changes nothing.
+
+    A stack that is given its own name is locked first; then the name turns out to be taken
+    (pulumi 3.255, backend/diy/backend.go, renameStack).
+    """
+    return "stack", "rename", stack, "--stack", stack
+
+
 def parse_locks(text: str) -> list[Lock]:
     """The locks that Pulumi refuses to work for; of none it is known whether its owner lives."""
     every = _COMPLAINT.finditer(text)
