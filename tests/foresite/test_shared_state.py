@@ -79,6 +79,33 @@ def test_a_stack_is_locked_and_named_by_itself(store: Store, tmp_path: Path) -> 
     assert "incorrect passphrase" in replace(one, environment=env).refresh().stderr
 
 
+def test_an_import_that_is_killed_leaves_a_whole_state(store: Store, tmp_path: Path) -> None:
+    """Wherever it was: also with its lock, which a person takes away."""
+    one = engine(store, tmp_path, "killed-1")
+    one.select()
+    exported = one.export_state()
+    file = tmp_path / "saved.json"
+    file.write_text(json.dumps(exported))
+    command: list[str | Path] = [
+        one.pulumi,
+        "stack",
+        "import",
+        "--stack",
+        one.stack,
+        "--file",
+        file,
+    ]
+    for seconds in (0.2, 0.4, 0.6, 0.8):
+        with subprocess.Popen(command, cwd=tmp_path, env=one.environment) as process:
+            time.sleep(seconds)
+            process.kill()
+        assert one.export_state() == exported
+    assert all(each.alive is None for each in one.locks())
+    one.cancel()
+    assert one.locks() == [] and exported is not None
+    one.replace_state(exported)
+
+
 def state_of(stack: str, exported: dict[str, object]) -> dict[str, object]:
     """The state of a stack that has one resource: itself."""
     kind = "pulumi:pulumi:Stack"
