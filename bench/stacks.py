@@ -25,8 +25,6 @@ from schemas.load import load
 from tests.kit.trial import manifests_of
 from tools.toolchain import environment, locate
 
-LIMIT = 3600.0
-"""Seconds that one measurement may take."""
 PLAN, LIST = "foresite apply --plan", "pulumi stack ls"
 
 
@@ -40,9 +38,9 @@ def main(arguments: list[str] | None = None) -> int:
     for number in map(int, options.sites.split(",")):
         with tempfile.TemporaryDirectory(prefix="foresite-bench-") as folder:
             found.append(_measure(Path(folder), number, options.hosts))
-    rows = ["| sites | plan | its processor time | listing | its processor time | most memory |"]
-    rows += ["|---" * 6 + "|", *map(_row, found)]
-    write_results(OUT / "stacks", {"hosts": options.hosts, "sizes": found}, "\n".join(rows))
+    head = "| sites | plan | its processor time | listing | its processor time | most memory |"
+    text = "\n".join([head, "|---" * 6 + "|", *map(_row, found)])
+    write_results(OUT / "stacks", {"hosts": options.hosts, "sizes": found}, text)
     return 0
 
 
@@ -50,9 +48,8 @@ def _measure(folder: Path, sites: int, hosts: int) -> Json:
     root = repository(folder / "repository", sites, hosts)
     head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=root, text=True).strip()
     state, out = folder / "state", folder / "out"
-    for loaded in load(root).values():
-        if loaded.site is not None:
-            _stack(state / ".pulumi", loaded.site, head)
+    for site in filter(None, (each.site for each in load(root).values())):
+        _stack(state / ".pulumi", site, head)
     env = environment(locate(["pulumi"]), state)
     pulumi = Path(env["PULUMI_HOME"]) / "bin" / "pulumi"
     commands: dict[str, list[str | Path]] = {
@@ -62,23 +59,22 @@ def _measure(folder: Path, sites: int, hosts: int) -> Json:
     found: Json = {"sites": sites}
     for name, command in commands.items():
         times = Times()
-        if not measure(Run(name, "", [command], [out]), env, LIMIT, times):
-            sys.exit(f"{name} of {sites} sites took over {LIMIT:.0f} s")
+        if not measure(Run(name, "", [command], [out]), env, 3600.0, times):
+            sys.exit(f"{name} of {sites} sites took over an hour")
         found[name] = times.as_dict()
     if {each["state"] for each in json.loads(out.read_text("utf-8"))["sites"]} != {"up to date"}:
         sys.exit("a site is not as it was applied")
-    most = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-    return {**found, "most MiB": most >> 10}
+    return {**found, "most MiB": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss >> 10}
 
 
 def _stack(folder: Path, site: Site, commit: str) -> None:
     """A stack as Pulumi keeps it (pulumi 3.255, backend/diy/state.go), applied at a commit."""
     name, kind = site.name, "kubernetes:x:Y"
+    common, urn = {"type": kind}, f"urn:pulumi:{name}::foresite::{kind}"
     resources = [
-        {"urn": f"urn:pulumi:{name}::foresite::{kind}::{each.name}", "type": kind,
-         "inputs": each.body, "outputs": each.body}
+        {**common, "urn": f"{urn}::{each.name}", "inputs": each.body, "outputs": each.body}
         for each in manifests_of(site)
-    ]  # fmt: skip
+    ]
     latest = {"manifest": {"time": "2026-11-22T10:00:00Z"}, "resources": resources}
     checkpoint = {"stack": f"organization/foresite/{name}", "latest": latest}
     done = {"kind": "update", "result": "succeeded", "message": f"foresite {commit}"}
@@ -87,9 +83,9 @@ def _stack(folder: Path, site: Site, commit: str) -> None:
         f"stacks/foresite/{name}.json": {"version": 3, "checkpoint": checkpoint},
         f"history/foresite/{name}/{name}-1790000000000000000.history.json": done,
     }
-    for path, body in files.items():
-        (folder / path).parent.mkdir(parents=True, exist_ok=True)
-        (folder / path).write_text(json.dumps(body), encoding="utf-8")
+    for path, body in ((folder / name, body) for name, body in files.items()):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(body), encoding="utf-8")
 
 
 def _row(found: Json) -> str:

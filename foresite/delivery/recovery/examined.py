@@ -21,10 +21,8 @@ from foresite.delivery.stack.statefile import older, place
 from schemas.facts.site import Site
 
 _SHOWN = 6
-_ELSEWHERE = (
-    "import a backup: pulumi stack import --stack {stack} --file FILE; or copy the newest "
-    "checkpoint of .pulumi/history over the state in the bucket (docs/fleet.md)"
-)
+_ELSEWHERE = """import a backup: pulumi stack import --stack {stack} --file FILE
+  or copy the newest checkpoint of .pulumi/history over the state in the bucket (docs/fleet.md)"""
 
 
 class Examined(NamedTuple):

@@ -63,11 +63,8 @@ def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Loc
 
 
 def question(stack: str) -> tuple[str, ...]:
-    """A command of Pulumi that is refused where a stack is locked, and changes nothing.
-
-    A stack that is given its own name is locked first; then the name turns out to be taken
-    (pulumi 3.255, backend/diy/backend.go, renameStack).
-    """
+    """A command of Pulumi that changes nothing: a stack that is to get its own name is locked, and
+    then the name is taken (pulumi 3.255, backend/diy/backend.go, renameStack)."""
     return "stack", "rename", stack, "--stack", stack
 
 
