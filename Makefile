@@ -124,4 +124,5 @@ bench: .venv/.ready ## Measure Foresite against its rivals
 	@$(PYTHON) -m bench.offline
 	@$(PYTHON) -m bench.preview
 	@$(PYTHON) -m bench.engine
+	@$(PYTHON) -m bench.stacks
 	@$(PYTHON) -m bench.scheduling

@@ -98,11 +98,11 @@ def main(arguments: list[str] | None = None) -> int:
         scratch = Path(name)
         env = environment(scratch)
         for sites in options.sizes:
-            repository = _repository(scratch / f"fleet-{sites}", sites, options.hosts)
+            root = repository(scratch / f"fleet-{sites}", sites, options.hosts)
             for change in CHANGES:
-                found.append(_measure(change, repository, sites, options.rounds, env))
+                found.append(_measure(change, root, sites, options.rounds, env))
                 print(f"{change.name}, {sites} sites: done", file=sys.stderr, flush=True)
-            shutil.rmtree(repository)
+            shutil.rmtree(root)
     changes = [
         {
             "change": each.change,
@@ -116,8 +116,10 @@ def main(arguments: list[str] | None = None) -> int:
     return 0
 
 
-def _repository(root: Path, sites: int, hosts: int) -> Path:
+def repository(root: Path, sites: int, hosts: int) -> Path:
+    """A repository of made-up sites in one commit."""
     fleet.make(root, sites, hosts)
+    shutil.copy(ROOT / "Pulumi.yaml", root)
     shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
     for command in (
         "git init -q -b main .",

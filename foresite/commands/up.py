@@ -50,7 +50,7 @@ def select(engine: Engine) -> None:
 
 
 def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
-    for lock in engine.locks():  # Pulumi's preview takes none, and minds none
+    for lock in engine.locks(ask=False):  # Pulumi's preview takes none, and minds none
         say(f"{engine.stack} is locked, so this report may show an unfinished run: {lock}")
     engine.select()
     found = ready(engine, site)

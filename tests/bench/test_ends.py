@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import engine, fleet, offline, preview, runs, scheduling
+from bench import engine, fleet, offline, preview, runs, scheduling, stacks
 from bench.clock import Run
 from components.making.dump import dump_all
 from tests.kit.repository import ROOT, all_sites
@@ -27,7 +27,7 @@ STAND_IN = '#!/bin/sh\necho "$@"\n'
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where figures go; modules stay compiled, which a benchmark does anew for itself."""
     folder = tmp_path / "out"
-    for module in (engine, offline, preview, scheduling):
+    for module in (engine, offline, preview, scheduling, stacks):
         monkeypatch.setattr(module, "OUT", folder)
     for module in (offline, preview):
         monkeypatch.setattr(module, "environment", lambda _scratch: dict(os.environ))
@@ -123,6 +123,14 @@ def test_engine(out: Path) -> None:
     figures = json.loads((out / "engine.json").read_text("utf-8"))
     assert figures["seconds"].keys() == {engine.FORESITE, engine.BARE, engine.APPLY}
     assert "recovered by the next up: yes" in figures["killed"]
+
+
+@pytest.mark.proof
+@pytest.mark.pulumi
+def test_stacks(out: Path) -> None:
+    assert stacks.main(["--sites", "2", "--hosts", str(fleet.SMALLEST)]) == 0
+    (found,) = json.loads((out / "stacks.json").read_text("utf-8"))["sizes"]
+    assert found["sites"] == 2 and found[stacks.PLAN]["cpu"] > found[stacks.LIST]["cpu"]
 
 
 @pytest.mark.proof

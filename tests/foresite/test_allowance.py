@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from foresite.delivery.stack.applied import Allowances, Commits
+from preview.states.git import GitError
 from tests.kit.preview_repository import Repository
 
 LAB, TSUKUBA, TOKYO = "lab-1", "tsukuba-1", "tokyo-1"
@@ -37,6 +38,15 @@ def test_a_number_counts_for_the_sites_that_its_request_touches(repository: Repo
     assert found.of(TSUKUBA, before) == {"remove": 2}
     assert found.of(TOKYO, before) == {}
     assert found.of(LAB, middle) == {}
+
+
+def test_no_run_goes_on_behind_one_that_has_applied_more_meanwhile(repository: Repository) -> None:
+    """Each site's history is looked at again when its turn comes, hours after the plan."""
+    request(repository, "remove=3", LAB)
+    newer = repository.git("rev-parse", "HEAD")
+    repository.git("checkout", "-q", "HEAD~1")
+    with pytest.raises(GitError, match=f"HEAD does not contain {newer[:10]}"):
+        allowances(repository).of(LAB, newer)
 
 
 def test_two_requests_of_a_site_add_up(repository: Repository) -> None:

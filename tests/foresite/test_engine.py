@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ import pytest
 from foresite.command import UsageError
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.engines import engine_for
+from foresite.delivery.stack.register import _recovery_advice
 from tools.toolchain import Origin, Tool, ToolchainError, Version
 
 KEY = ("management", "v1", "ConfigMap", "lab-1", "a")
@@ -115,4 +117,54 @@ def test_who_has_no_pulumi_is_told_to_install_it(
 
     monkeypatch.setattr("tools.toolchain.locate", locate)
     with pytest.raises(UsageError, match="what to do: install Pulumi"):
+        engine_for(tmp_path, None, trial=False)
+
+
+SAID = """
+error: the stack is currently locked by 1 lock(s). Either wait for the other process(es) to end or
+  postgres://ops:secret@db/x.json: created by ci@{host} (pid {pid}) at 2030-11-22T08:45:09Z
+"""
+
+
+@pytest.fixture(params=["s3://states", "gs://states", "azblob://states", "postgres://db/states"])
+def shared(request: pytest.FixtureRequest, engine: Engine) -> Engine:
+    """An engine whose Pulumi finds its stack locked, in a store that many machines reach."""
+    said = SAID.format(host=socket.gethostname(), pid=2**22 + 1)
+    (engine.program / "said").write_text(said)
+    engine.pulumi.write_text(f'#!/bin/sh\necho "$@" >> {engine.program}/called\n'
+                             f"cat {engine.program}/said >&2; exit 255\n")  # fmt: skip
+    return replace(engine, environment={**engine.environment, "PULUMI_BACKEND_URL": request.param})
+
+
+def test_of_a_shared_store_no_lock_is_taken_for_dead(shared: Engine) -> None:
+    """Though no process of that number lives on this host, and the lock is of the future."""
+    said: list[str] = []
+    assert not shared.release_dead_lock(said.append)
+    name = f"{2**22 + 1}@{socket.gethostname()}"
+    assert f"foresite recover lab-1 --take-over {name}" in said[0]
+    assert "cancel" not in (shared.program / "called").read_text()
+    assert shared.locks(ask=False) == []
+
+
+def test_a_password_in_the_url_of_a_database_is_not_repeated(shared: Engine) -> None:
+    assert "ops:***@db" in shared.run("x").stderr
+    lines: list[str] = []
+    shared.follow(["x"], lines.append)
+    assert "secret" not in "\n".join([*lines, shared.log.read_text()])
+
+
+def test_who_is_refused_by_a_lock_is_told_whose_it_is(shared: Engine) -> None:
+    advice = _recovery_advice(shared, SAID.format(host="runner-3", pid=4711).splitlines())
+    assert "4711@runner-3" in advice and "--take-over 4711@runner-3" in advice
+
+
+@pytest.mark.parametrize("url", ["s3:/states", "ftp://states", "S3://states", "states"])
+def test_an_address_that_is_no_backend_is_refused(
+    url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pulumi would ask it for a login, with the access token of its own service."""
+    tool = Tool("pulumi", Version.parse("3.255.0"), tmp_path / "pulumi", Origin.INSTALLED)
+    monkeypatch.setattr("tools.toolchain.locate", lambda _: {"pulumi": tool})
+    monkeypatch.setenv("PULUMI_BACKEND_URL", url)
+    with pytest.raises(UsageError, match="PULUMI_BACKEND_URL begins with none of file://"):
         engine_for(tmp_path, None, trial=False)

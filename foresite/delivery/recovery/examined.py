@@ -21,6 +21,8 @@ from foresite.delivery.stack.statefile import older, place
 from schemas.facts.site import Site
 
 _SHOWN = 6
+_ELSEWHERE = """import a backup: pulumi stack import --stack {stack} --file FILE
+  or copy the newest checkpoint of .pulumi/history over the state in the bucket (docs/fleet.md)"""
 
 
 class Examined(NamedTuple):
@@ -130,7 +132,8 @@ def _go_back(engine: Engine, what: str) -> str:
     whole = older(kept)
     lines = [f"{what}; no object of a cluster is touched by this"]
     if kept is None or not whole:
-        lines.append("the backend has no earlier state that is whole: restore its folder or bucket")
+        none = "the backend has no earlier state that is whole: restore its folder"
+        lines.append(none if kept else _ELSEWHERE.format(stack=engine.stack))
         return "\n  ".join(lines)
     lines += [
         f"an earlier state of {each.write_time}, {each.resources} resources: {each.path}"

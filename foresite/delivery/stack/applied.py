@@ -185,8 +185,10 @@ class Allowances:
         """The counts acknowledged for a site with the commit ``since``; empty: nobody knows the
         commit.
 
-        Raises GitError.
+        Raises GitError, also where another run has applied meanwhile what HEAD does not contain.
         """
+        if since:
+            self._commits.since(site, since)
         found = sum((self._left[each] for each in self._requests(site, since)), Counter[str]())
         return {name: max(self._flags[name], found[name]) for name in {*self._flags, *found}}
 

@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from foresite.command import UsageError
-from foresite.delivery.stack.locks import Lock, locks
+from foresite.delivery.stack.locks import Lock, locks, parse_locks, question
+from foresite.delivery.stack.statefile import shared, without_password
 from foresite.interruption import running
 from foresite.scratch import open_log, private
 from schemas.reading.bounded import parse_json
@@ -82,7 +83,8 @@ class Engine:
         """A short Pulumi command, with what it printed."""
         with self._running(arguments, subprocess.PIPE) as process:
             said, complaints = process.communicate()
-        return subprocess.CompletedProcess(process.args, process.returncode, said, complaints)
+        hidden = without_password(complaints)
+        return subprocess.CompletedProcess(process.args, process.returncode, said, hidden)
 
     @contextlib.contextmanager
     def _running(self, arguments: Sequence[str], stderr: int) -> Iterator[subprocess.Popen[str]]:
@@ -150,7 +152,7 @@ class Engine:
         """Run Pulumi, giving each line of its output to ``line``; its exit code."""
         self.notes.mkdir(parents=True, exist_ok=True)
         with open_log(self.log) as log, self._running(arguments, subprocess.STDOUT) as process:
-            for text in process.stdout or ():
+            for text in map(without_password, process.stdout or ()):
                 log(text)
                 line(text.rstrip("\n"))
         return process.returncode
@@ -217,20 +219,23 @@ class Engine:
     def release_dead_lock(self, say: Say) -> bool:
         """Cancel the lock of a run whose process is gone; False where the owner still lives.
 
-        Only a file backend on this machine can be judged; of another, Pulumi itself says who.
+        Only a file backend on this machine can be judged; of another it is said who has it.
         """
         for lock in self.locks():
             if lock.alive is not False:
-                owner = f"process {lock.pid} on {lock.host}"
-                say(f"another run holds the lock of {self.stack}: {owner}")
+                way = lock.ways_out(self.stack)
+                say(f"another run holds the lock of {self.stack}: {lock}; {way}")
                 return False
             say(f"the previous run was killed (process {lock.pid}): its lock is released")
             self.cancel()
         return True
 
-    def locks(self) -> list[Lock]:
-        """The locks of the stack, where its backend is a folder of this machine."""
-        return locks(self.environment, self.program, self.stack)
+    def locks(self, *, ask: bool = True) -> list[Lock]:
+        """The locks of the stack. Of a bucket or database Pulumi is asked, where ``ask`` allows
+        that: it takes the lock for a moment."""
+        if not shared(self.environment):
+            return locks(self.environment, self.program, self.stack)
+        return parse_locks(self.run(*question(self.stack)).stderr) if ask else []
 
     def cancel(self) -> None:
         """Take every lock of the stack away, whoever holds it. Raises EngineError."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from components.site import site_objects
 from foresite.command import UsageError, say
 from foresite.delivery.stack.engine import Engine
+from foresite.delivery.stack.statefile import BACKENDS
 from schemas.facts.site import Site
 from schemas.model.management import STACK
 from tools.toolchain import ToolchainError, Tools, parts
@@ -45,8 +46,15 @@ def _own(root: Path, stack: str) -> Engine:
         raise ToolchainError(error.message, _INSTALL) from None
     if pulumi.origin is not Origin.INSTALLED:
         raise ToolchainError("Pulumi is not installed", _INSTALL)
-    env = dict(os.environ)
-    if env.get("PULUMI_BACKEND_URL", "").startswith("file://"):
+    # Thousands of short runs, perhaps on a network without the Internet, ask for no newer version.
+    env = {"PULUMI_SKIP_UPDATE_CHECK": "true", **os.environ}
+    backend = env.get("PULUMI_BACKEND_URL", "")
+    if backend and not backend.startswith(BACKENDS):
+        raise UsageError(
+            f"PULUMI_BACKEND_URL begins with none of {' '.join(BACKENDS)}; Pulumi takes it for "
+            "the address of its service, and may send its access token there; correct it"
+        )
+    if backend.startswith("file://"):
         env["PULUMI_SKIP_CHECKPOINTS"] = "true"
     notes = cache_directory() / "runs"
     return Engine(pulumi.path, env, root, stack, notes, pack=pack_of(root))

@@ -2,7 +2,8 @@
 
 ``pulumi cancel`` takes a lock away without asking that (pulumi 3.255, backend/diy/backend.go), and
 two runs at once spoil the state. A lock is a file with process, user, host and time
-(backend/diy/lock.go); of backends that are no folder, Pulumi's complaint says the same.
+(backend/diy/lock.go); of backends that are no folder, Pulumi's complaint says the same. There the
+name of a host says nothing of who may be gone: runners share theirs, and clocks differ.
 """
 
 import os
@@ -42,6 +43,12 @@ class Lock(NamedTuple):
         """The name of the lock on the command line."""
         return f"{self.pid}@{self.host}"
 
+    def ways_out(self, stack: str) -> str:
+        """What a person may do about it."""
+        wait = "wait until it is over, and run the same command again"
+        dead = f"if you know that it is dead: foresite recover {stack} --take-over {self.name}"
+        return wait if self.alive else f"{wait}; {dead}"
+
     def __str__(self) -> str:
         unseen = "whether it lives cannot be seen here"
         state = {True: "it lives", False: "it is gone", None: unseen}
@@ -55,10 +62,16 @@ def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Loc
     return [each for each in found if each is not None]
 
 
+def question(stack: str) -> tuple[str, ...]:
+    """A command of Pulumi that changes nothing: a stack that is to get its own name is locked, and
+    then the name is taken (pulumi 3.255, backend/diy/backend.go, renameStack)."""
+    return "stack", "rename", stack, "--stack", stack
+
+
 def parse_locks(text: str) -> list[Lock]:
-    """The locks that Pulumi refuses to work for."""
+    """The locks that Pulumi refuses to work for; of none it is known whether its owner lives."""
     every = _COMPLAINT.finditer(text)
-    return [_lock(int(each["pid"]), each["host"], each["user"], each["at"]) for each in every]
+    return [Lock(int(each["pid"]), each["host"], each["user"], each["at"], None) for each in every]
 
 
 def _read(path: Path) -> Lock | None:

@@ -10,6 +10,7 @@ from components.making.manifest import Manifest
 from components.site import site_objects
 from foresite.command import say
 from foresite.delivery.stack.engine import Engine, demand_success
+from foresite.delivery.stack.locks import parse_locks
 from foresite.delivery.stack.release import release
 from foresite.delivery.stack.stated import Stated
 from schemas.facts.site import Site
@@ -67,6 +68,8 @@ def register(
 
 
 def _recovery_advice(engine: Engine, diagnostics: Iterable[str]) -> str:
+    for lock in parse_locks("\n".join(diagnostics)):
+        return f"another run has the lock: {lock}; {lock.ways_out(engine.stack)}"
     if any(_NOT_SAVED in line for line in diagnostics):
         return (
             "the state could not be saved, the objects are in the cluster; make room, then: "

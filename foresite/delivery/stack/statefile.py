@@ -1,6 +1,7 @@
 """The files of a stack. Where the backend is a folder of this machine they are found; a state is
 edited where Pulumi has no command for it, and older ones are there to go back to."""
 
+import re
 from collections.abc import Mapping
 from copy import deepcopy
 from datetime import UTC, datetime
@@ -14,6 +15,11 @@ from components.making.manifest import Json
 from schemas.reading.bounded import parse_json
 
 _FILE = "file://"
+_SHARED = ("s3://", "gs://", "azblob://", "postgres://")
+"""Stores that hold Pulumi's own files for many machines (pulumi 3.255, backend/diy/backend.go)."""
+BACKENDS = (_FILE, *_SHARED, "https://", "http://")
+"""All kinds. Whatever else is written, Pulumi takes for the address of its own service."""
+_PASSWORD = re.compile(r"(://[^:@/\s]*):[^@/\s]+@")
 
 
 class Place(NamedTuple):
@@ -32,6 +38,16 @@ def folder(environment: Mapping[str, str]) -> Path | None:
     if not backend.startswith(_FILE):
         return None
     return Path(unquote(backend.removeprefix(_FILE).partition("?")[0])).expanduser()
+
+
+def shared(environment: Mapping[str, str]) -> bool:
+    """True if the backend is a bucket or a database, with locks as in a folder."""
+    return environment.get("PULUMI_BACKEND_URL", "").startswith(_SHARED)
+
+
+def without_password(text: str) -> str:
+    """Text of Pulumi's, which repeats the URL of a database where it cannot log in."""
+    return _PASSWORD.sub(r"\1:***@", text)
 
 
 def place(environment: Mapping[str, str], program: Path, stack: str) -> Place | None:
