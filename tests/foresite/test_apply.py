@@ -167,7 +167,14 @@ def test_what_is_in_no_commit_is_named(repository: Repository) -> None:
 
 
 def options(repository: Repository, *sites: str, **more: Any) -> argparse.Namespace:
-    usual = {"root": repository.root, "sites": [*sites], "trial": True, "plan": False}
+    usual = {
+        "root": repository.root,
+        "sites": [*sites],
+        "trial": True,
+        "plan": False,
+        "no_wait": False,
+        "minutes": None,
+    }
     return argparse.Namespace(**{**usual, "format": "json", "allow": [], **more})
 
 
