@@ -141,10 +141,16 @@ def limits(manifest: Manifest) -> Limits:
     spec, kind = manifest.body["spec"], manifest.kind
     strategy = spec.get("rollout", {}).get("strategy", {}).get("rollingUpdate", {})
     meant = DEFAULTS[kind]
-    surge = int(strategy.get("maxSurge", meant.surge))
+    surge = ceil(_share(strategy.get("maxSurge", meant.surge), spec["replicas"]))
     if kind == "KubeadmControlPlane":
         return control_plane_limits(surge)
-    return Limits(int(strategy.get("maxUnavailable", meant.unavailable)), surge)
+    out = _share(strategy.get("maxUnavailable", meant.unavailable), spec["replicas"])
+    return Limits(int(out), surge)
+
+
+def _share(value: int | str, of: int) -> float:
+    """A number, or a percentage of another one, which the object of an adopted site may have."""
+    return int(value[:-1]) * of / 100 if isinstance(value, str) else value
 
 
 def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[str]:

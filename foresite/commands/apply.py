@@ -49,6 +49,8 @@ def run(options: argparse.Namespace) -> int:
     file, problems = read_fleet(root)
     if problems:
         raise UsageError(str(problems[0]))
+    if options.minutes is not None and options.minutes < 1:
+        raise UsageError("--minutes: write a number of minutes, such as 330")
     until = time.time() + 60 * options.minutes if options.minutes else float("inf")
     waits = waits_for_machines(options)
     steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty), waits=waits)
@@ -150,12 +152,12 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
             found = ready(engine, step.site, writes=True)
             found.guard(may)
             engine.mark(words.removeprefix(message("")))
+            began = time.time()
             outcome = apply(engine, found, may, words)
             if outcome is not None:
                 engine.unmark()
                 allow.use(site, since, found.needed_counts)
-                now = time.time()
-                return step._replace(state=State.APPLIED, seconds=outcome.seconds, since=now)
+                return step._replace(state=State.APPLIED, seconds=outcome.seconds, since=began)
     except UsageError as error:
         say(f"foresite: {site}: {error}")
     return step._replace(state=State.FAILED)

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 from schemas.facts.off_peak import moment, time_zone
-from schemas.model.maintenance import WEEK, Maintenance, Window
+from schemas.model.maintenance import WEEK, Maintenance
 
 _DAY = timedelta(days=1)
 
@@ -44,22 +44,14 @@ def _next(maintenance: Maintenance, now: datetime, zone: tzinfo) -> tuple[str, d
         first, last = map(date.fromisoformat, (freeze.first_day, freeze.last_day))
         if first <= today <= last:
             return f"frozen ({freeze.reason})", moment(last + _DAY, time(), zone)
-    spans = [
-        (begin, end)
-        for window in maintenance.windows
-        for days in range(-1, 9)  # a week, and the days around it
-        for begin, end in _span(window, today + days * _DAY, zone)
-    ]
-    if not maintenance.windows or any(begin <= now < end for begin, end in spans):
+    begins = []
+    for window in maintenance.windows:
+        start, end = time.fromisoformat(window.start), time.fromisoformat(window.end)
+        for day in (today + n * _DAY for n in range(-1, 9)):  # a week, and the days around it
+            until = day if start < end else day + _DAY
+            span = moment(day, start, zone), moment(until, end, zone)
+            if WEEK[day.weekday()] in window.days and now < span[1] and span[0] < span[1]:
+                begins.append(span[0])
+    if not maintenance.windows or any(each <= now for each in begins):
         return "", None
-    begins = [begin for begin, end in spans if now < begin < end]
     return "outside of its maintenance windows", min(begins, default=now + _DAY)
-
-
-def _span(window: Window, day: date, zone: tzinfo) -> list[tuple[datetime, datetime]]:
-    """The window that starts on a day, if one does."""
-    if WEEK[day.weekday()] not in window.days:
-        return []
-    start, end = time.fromisoformat(window.start), time.fromisoformat(window.end)
-    until = day if start < end else day + _DAY
-    return [(moment(day, start, zone), moment(until, end, zone))]

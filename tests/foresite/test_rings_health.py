@@ -8,7 +8,7 @@ import pytest
 
 from components.effects.fleet import Group, Host, Pace
 from components.making.manifest import Json, Manifest
-from foresite.delivery.rings.health import Health, Moment, Seen, Verdict, Wanted, health
+from foresite.delivery.rings.health import Health, Seen, Verdict, Wanted, health
 
 APPLIED, NOW = 1_000_000.0, 1_007_200.0
 BEFORE, AFTER = "1970-01-12T00:00:00Z", "1970-01-12T14:00:00Z"
@@ -99,9 +99,9 @@ def judge(
     group = Group(("machines", "x"), "v100", "", control, names, len(names), {}, (),
                   Pace(30, 600, 0), 10)  # fmt: skip
     made = Manifest("x", wanted or body)
-    seen = Seen({(body["kind"], body["metadata"]["name"]): body}, sets, hosts)
+    seen = Seen({(body["kind"], body["metadata"]["name"]): body}, APPLIED, now, sets, hosts)
     machines = None if body["kind"] == "Cluster" else group
-    return health([Wanted(made, machines)], seen, Moment(APPLIED, now))
+    return health([Wanted(made, machines)], seen)
 
 
 def changed(body: Json, path: str, value: Any) -> Json:
@@ -181,7 +181,7 @@ def test_what_is_missing_or_unknown_is_never_healthy(
 
 
 def test_an_object_that_is_not_there_or_of_another_revision() -> None:
-    gone = health([Wanted(Manifest("x", pool()))], Seen({}), Moment(APPLIED, NOW))
+    gone = health([Wanted(Manifest("x", pool()))], Seen({}, APPLIED, NOW))
     assert (gone.verdict, gone.of) == (WAITING, 3)
     for body, other in ((pool(made="old"), pool()), (control_plane(), control_plane())):
         if body["kind"] != "MachineDeployment":
@@ -240,7 +240,7 @@ def test_a_pool_that_is_replaced_by_hand_does_not_wait_for_it() -> None:
     body = changed(body, "status.upToDateReplicas", 1)
     found = judge(body, machine_set("old", 2), machine_set("new", 1))
     assert found.verdict is HEALTHY
-    assert "2 machines keep the template before until somebody deletes it" in found.notes[0]
+    assert "2 machines keep the template before (OnDelete)" in found.notes[0]
     body = changed(body, "status.conditions.Available.status", "False")
     assert judge(body, machine_set("old", 2), machine_set("new", 1)).verdict is WAITING
 
@@ -263,9 +263,9 @@ def test_hosts_that_fail_to_install_stop_a_rollout(errors: int, verdict: Verdict
 
 def test_a_site_is_as_healthy_as_its_worst_part() -> None:
     bodies = [CLUSTER, changed(control_plane(), "status.replicas", 2), pool(made="old")]
-    seen = Seen({(b["kind"], b["metadata"]["name"]): b for b in bodies}, [NEW])
+    seen = Seen({(b["kind"], b["metadata"]["name"]): b for b in bodies}, APPLIED, NOW, [NEW])
     wanted = [Wanted(Manifest("x", b)) for b in (CLUSTER, control_plane(), pool())]
-    found = health(wanted, seen, Moment(APPLIED, NOW))
+    found = health(wanted, seen)
     assert (found.verdict, found.done, found.of) == (FAILED, 2, 6)
     assert "KubeadmControlPlane" not in found.why
 
@@ -280,3 +280,9 @@ def test_a_flap_begins_the_soak_anew() -> None:
 def test_an_answer_that_is_huge_is_judged_in_time() -> None:
     sets = [machine_set(f"old-{n}", 0) for n in range(1000)]
     assert judge(pool(400), *sets, machine_set("new", 400)).verdict is HEALTHY
+
+
+def test_a_share_of_the_pool_may_be_missing_in_an_adopted_site() -> None:
+    body = pool(8, type="RollingUpdate", rollingUpdate={"maxUnavailable": "25%", "maxSurge": "10%"})
+    assert judge(body, OLD, machine_set("new", 8, 6)).verdict is HEALTHY
+    assert judge(body, OLD, machine_set("new", 8, 5)).verdict is WAITING

@@ -176,7 +176,7 @@ def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watc
     def see(_: Watched) -> Seen:
         if isinstance(seen, Exception):
             raise seen
-        return Seen({})
+        return Seen({}, START, START)
 
     monkeypatch.setattr(Watched, "_seen", see)
     return found

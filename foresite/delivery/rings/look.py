@@ -17,7 +17,6 @@ from foresite.delivery.rings.health import (
     CONTROL_PLANE,
     DEPLOYMENT,
     Health,
-    Moment,
     Seen,
     Verdict,
     Wanted,
@@ -33,70 +32,65 @@ from schemas.kubernetes.bodies import items, mapping
 VARIABLE = "FORESITE_PROMETHEUS_TOKEN"
 _MOST = 1000
 """Objects of a kind in one answer; of more nothing is said."""
-_ALERTS_BYTES, _SECONDS = 8 << 20, 15.0
+_ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
 _HOSTS_SECONDS = 60.0
+"""Seconds after which hosts, which are large, are asked for again."""
 _CORE = "cluster.x-k8s.io/v1beta2"
 _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
 
 
 class Watched:
-    """A site whose ring waits for it; ``applied`` is when, in seconds of the epoch. ``turn`` are
-    the seconds that one machine takes at most."""
+    """A site whose ring waits for it; ``applied`` is when its update began, in seconds
+    of the epoch. ``turn`` are the seconds that one machine takes at most."""
 
     def __init__(self, site: Site, kubectl: Kubectl | None, applied: float) -> None:
-        self.site, self.applied = site, applied
-        self._kubectl, self._hosts_due = kubectl, 0.0
-        fleet = from_site(site)
+        self.site, self._kubectl, self._applied = site, kubectl, applied
+        self._hosts_due, fleet = 0.0, from_site(site)
         paces = [each.pace for each in fleet.groups]
         self.turn = max((60.0 * p.install_minutes + p.drain_seconds for p in paces), default=0.0)
         owners = {group.owner[1]: group for group in fleet.groups}
-        self._limit, self._wanted = fleet.at_once, [
-            Wanted(made, owners.get(name))
-            for (_, name), made in expected_objects(site).items()
-            if made.group_kind in _KINDS
-        ]  # fmt: skip
+        made = [each for each in expected_objects(site).values() if each.group_kind in _KINDS]
+        self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
+        self._limit = fleet.at_once
 
     def look(self) -> Health:
         """The health of the site now. A server that does not answer is no healthy site."""
         try:
-            found = health(
-                self._wanted, self._seen(), Moment(self.applied, time.time()), self._limit
-            )
-            if found.verdict is Verdict.HEALTHY:
-                before, since = _firing(self.site, self.applied)
-                notes = [f"fires since before it was applied: {each}" for each in before]
-                found = found._replace(notes=(*found.notes, *notes))
-                if since:
-                    words = f"critical alerts fire: {few(since, 3)}"
-                    found = found._replace(verdict=Verdict.WAITING, why=words)
+            found = health(self._wanted, self._seen(), self._limit)
         except (NoAnswerError, RefusedError) as error:
-            return Health(Verdict.WAITING, f"{self.site.file.management} does not say: {error}")
+            why = f"{self.site.file.management} does not say: {error}"
+            return Health(Verdict.WAITING, why)
+        if found.verdict is not Verdict.HEALTHY:
+            return found
+        try:
+            before, since = _firing(self.site, self._applied)
         except (OSError, ValueError, UsageError) as error:
-            return Health(Verdict.WAITING, f"Prometheus does not say which alerts fire: {error}")
-        return found
+            why = f"Prometheus does not say which alerts fire: {error}"
+            return found._replace(verdict=Verdict.WAITING, why=why)
+        notes = [f"fires since before it was applied: {each}" for each in before]
+        why = f"critical alerts fire: {few(since, 3)}" if since else ""
+        verdict = Verdict.WAITING if since else Verdict.HEALTHY
+        return found._replace(verdict=verdict, why=why, notes=(*found.notes, *notes))
 
     def _seen(self) -> Seen:
         if self._kubectl is None:
             raise NoAnswerError("there is no kubectl to ask it")
-        names, context = management_names(self.site), self.site.file.management
-        with ApiServer(self._kubectl, context) as server:
-            mine = f"namespaces/{names.namespace}"
-            label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
-            control = f"controlplane.{_CORE}/{mine}/kubeadmcontrolplanes/{names.control_plane}"
-            found = {
-                (CLUSTER, names.cluster): server.get(
-                    f"/apis/{_CORE}/{mine}/clusters/{names.cluster}"
-                ),
-                (CONTROL_PLANE, names.control_plane): server.get(f"/apis/{control}"),
-            }
+        names, now, hosts = management_names(self.site), time.time(), list[Json]()
+        mine = f"namespaces/{names.namespace}"
+        label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
+        control = f"controlplane.{_CORE}/{mine}/kubeadmcontrolplanes/{names.control_plane}"
+        with ApiServer(self._kubectl, self.site.file.management) as server:
+            cluster = server.get(f"/apis/{_CORE}/{mine}/clusters/{names.cluster}")
+            found = {(CLUSTER, names.cluster): cluster}
+            found[CONTROL_PLANE, names.control_plane] = server.get(f"/apis/{control}")
             for each in _list(server, f"{_CORE}/{mine}/machinedeployments", label):
                 found[DEPLOYMENT, each["metadata"]["name"]] = each
             sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
-            hosts: list[Json] = []
-            if (now := time.monotonic()) >= self._hosts_due:  # they are large
+            if now >= self._hosts_due:
                 hosts = [*_list(server, f"metal3.io/v1alpha1/{mine}/baremetalhosts", "")]
                 self._hosts_due = now + _HOSTS_SECONDS
-        return Seen({key: each for key, each in found.items() if each}, sets, hosts)
+        there = {key: each for key, each in found.items() if each}
+        return Seen(there, self._applied, now, sets, hosts)
 
 
 def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
@@ -118,17 +112,15 @@ def _firing(site: Site, applied: float) -> tuple[list[str], list[str]]:
     if VARIABLE in os.environ:
         url = server_url("prometheus_url", url)
         headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
-    answer = ask(f"{url}/api/v1/alerts", headers, _ALERTS_BYTES, _SECONDS, direct=False)
+    answer = ask(f"{url}/api/v1/alerts", headers, _ALERTS_BYTES, _ALERTS_SECONDS, direct=False)
     if not isinstance(answer, dict) or answer.get("status") != "success":
         raise ValueError("its answer is none of Prometheus' API")
     found: tuple[list[str], list[str]] = [], []
     for each in items(mapping(answer, "data"), "alerts"):
         labels = mapping(each, "labels")
-        mine = labels.get(SITE_LABEL), labels.get("severity"), each.get("state")
-        if mine == (site.name, Severity.CRITICAL.value, "firing"):
+        about = labels.get(SITE_LABEL), labels.get("severity"), each.get("state")
+        if about == (site.name, Severity.CRITICAL.value, "firing"):
             since = datetime.fromisoformat(str(each.get("activeAt"))).timestamp()
-            which = sorted(
-                f"{k}={v}" for k, v in labels.items() if k in ("node", "pool", "instance")
-            )
+            which = [f"{k}={labels[k]}" for k in ("instance", "node", "pool") if k in labels]
             found[since >= applied].append(" ".join([str(labels.get("alertname")), *which]))
     return found

@@ -46,8 +46,8 @@ OVER = {State.SAME, State.APPLIED, State.PASSED}
 
 class Step(NamedTuple):
     """A site in its place in the order; ``seconds`` are those of a run that passed. ``since``: when
-    it was applied, in seconds of the epoch; ``why`` it is in its state; ``machines`` that are done,
-    of how many."""
+    its update began, in seconds of the epoch; ``why`` it is in its state; ``machines`` that are
+    done, of how many."""
 
     site: Site
     engine: Engine
@@ -106,7 +106,7 @@ def plan(
         step = Step(site, engine, standing, State.DUE if standing.due else State.SAME)
         if not standing.due and waits and step.holds and (record := answer[0]):
             state = State.SAME if record.passed == standing.commit else State.WAITING
-            step = step._replace(state=state, since=_seconds(record.ended))
+            step = step._replace(state=state, since=_seconds(record.began))
         steps.append(if_open(step))
     return sorted(steps, key=lambda step: (step.ring, step.site.name))
 

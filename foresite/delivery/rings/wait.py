@@ -35,35 +35,31 @@ class Waiting:
 
     def look(self) -> None:
         """Look at it; who is late has failed."""
-        before, now = self.health, time.time()
-        found = self._watched.look()
+        before, now, found = self.health, time.time(), self._watched.look()
         if found.of and not self._end:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
+        self._moved = now if found.done > before.done else self._moved
         if found.verdict is Verdict.WAITING:
             self._disturbed = now
             if not found.of:  # it was not seen: what is known of it stands
                 found = found._replace(done=before.done, of=before.of)
-        self._moved = now if found.done > before.done else self._moved
-        if found.verdict is Verdict.WAITING and now > min(
-            self._late, self._moved + self._watched.turn + self._bound
-        ):
-            found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
+            if now > min(self._late, self._moved + self._watched.turn + self._bound):
+                found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
         self.health = found
 
     def news(self) -> str:
         """A line on it where something has moved, or nobody has said anything for a while."""
-        now, health = time.time(), self.health
-        moved = self._moved >= self._said or health.verdict is not Verdict.WAITING
-        if not (moved or now - self._said > _SAY_SECONDS):
+        now, found = time.time(), self.health
+        waits = found.verdict is Verdict.WAITING
+        if waits and self._moved < self._said > now - _SAY_SECONDS:
             return ""
         self._said = now
-        line = f"{self.name}: {health.done} of {count(health.of, 'machine')}"
-        if health.verdict is Verdict.WAITING:
-            line += f", expected by {clock(self._end)}" if self._end > now else ""
-            line += f", late after {clock(self._late)}" if self._end else ""
-        return "; ".join([f"{line}, {health.verdict.name.lower()}", *filter(None, [health.why]),
-                          *health.notes])  # fmt: skip
+        line = f"{self.name}: {found.done} of {count(found.of, 'machine')}"
+        line += f", expected by {clock(self._end)}" if waits and self._end > now else ""
+        line += f", late after {clock(self._late)}" if waits and self._end else ""
+        why = [found.why] if found.why else []
+        return "; ".join([f"{line}, {found.verdict.name.lower()}", *why, *found.notes])
 
 
 def wait(

@@ -43,13 +43,13 @@ class EngineError(UsageError):
 
 class Record(NamedTuple):
     """A line of a stack's history: what was done (``update``, ``destroy``, …), with what result
-    (``succeeded``, ``failed``, …), the message that was given, and when it ended. ``passed`` is the
+    (``succeeded``, ``failed``, …), the message that was given, and when it began. ``passed`` is the
     commit of the tag PASSED."""
 
     kind: str
     result: str
     message: str
-    ended: str = ""
+    began: str = ""
     passed: str = ""
 
 
@@ -123,7 +123,7 @@ class Engine:
         """The last lines of the stack's history, the newest first. Raises EngineError."""
         asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1")
         found = self._query(*asked) or ()
-        names = ("message", "endTime")
+        names = ("message", "startTime")
         return [
             Record(each["kind"], each["result"], *(each.get(name, "") for name in names))
             for each in found

@@ -12,7 +12,7 @@ from typing import Any
 
 from components.making.manifest import Manifest as Made
 from controlplane import Manifest
-from foresite.delivery.rings.health import Moment, Seen, Wanted, health
+from foresite.delivery.rings.health import Seen, Wanted, health
 from tests.real.live import world
 from tests.real.live.conduct import Conduct, _made
 from tests.real.live.namespace import raise_loopback
@@ -57,10 +57,7 @@ class Watch:
         if not self.moved and not _naive(body):
             self.moved = now
         objects, sets = {(self.kind, self.name): body}, self._mirror.all("MachineSet")
-        if (
-            not self.passed
-            and not health([self._wanted], Seen(objects, sets), Moment(0.0, now)).verdict
-        ):
+        if not self.passed and not health([self._wanted], Seen(objects, 0.0, now, sets)).verdict:
             self.passed = now
 
     def judge(self) -> None:
