@@ -50,9 +50,9 @@ def pool(replicas: int = 3, made: str = "new", unavailable: int = 1, **strategy:
 def machine_set(made: str, replicas: int, available: int | None = None, **status: Any) -> Json:
     counts: Json = {"replicas": replicas, "upToDateReplicas": replicas}
     counts |= {"availableReplicas": replicas if available is None else available}
-    owner = {"kind": "MachineDeployment", "name": "v100"}
+    owner = {"cluster.x-k8s.io/deployment-name": "v100"}
     return {
-        "metadata": {"name": made, "generation": 2, "ownerReferences": [owner]},
+        "metadata": {"name": made, "generation": 2, "labels": owner},
         "spec": {"replicas": replicas, "template": {"spec": template(made)}},
         "status": {"observedGeneration": 2, **counts, **status},
     }
@@ -141,7 +141,7 @@ STALE = {
     "the owner still counts others": (changed(pool(), "status.upToDateReplicas", 1), [OLD, NEW]),
     "rolling out": (changed(pool(), "status.conditions.RollingOut.status", "True"), [OLD, NEW]),
     "a MachineSet of another owner": (
-        pool(), [changed(NEW, "metadata.ownerReferences", [{"kind": "Cluster", "name": "v100"}])]),
+        pool(), [changed(NEW, "metadata.labels", {})]),
     "more replicas than its MachineSets know": (pool(4), [OLD, NEW]),
     "a count that is text": (pool(), [OLD, machine_set("new", 3, availableReplicas="3")]),
 }  # fmt: skip

@@ -30,6 +30,7 @@ _EXHAUSTED = "(MaxRetry)"
 """In the message where a control plane gives up on a machine (remediation.go)."""
 _ROLLS = ("version", "failureDomain", "bootstrap", "infrastructureRef")
 """Fields of a template for which machines are replaced (mdutil.MachineTemplateUpToDate)."""
+_OF = "cluster.x-k8s.io/deployment-name"
 _COUNTS = ("replicas", "upToDateReplicas", "availableReplicas")
 
 
@@ -102,8 +103,9 @@ def _judge(wanted: Wanted, seen: Seen) -> Health:
         return Health(Verdict.WAITING, f"there is no {kind} {name}", 0, of)
     if why := _hopeless(body, made.body):
         return Health(Verdict.FAILED, f"{kind} {name} {why}", 0, of)
-    judge = {CLUSTER: _cluster, CONTROL_PLANE: _control_plane}.get(kind, _deployment)
-    found, unseen = judge(wanted, body, seen), _unseen(body)
+    found, unseen = Health(Verdict.HEALTHY, _unlike(body, Available="True")), _unseen(body)
+    if kind != CLUSTER:
+        found = (_control_plane if kind == CONTROL_PLANE else _deployment)(wanted, body, seen)
     since = max(seen.applied, found.since, *_moved(body, seen, "Available", "RollingOut"))
     verdict = found.verdict or Verdict(bool(unseen or found.why))
     why = f"{kind} {name}: {unseen or found.why}" if verdict else ""
@@ -133,16 +135,12 @@ def _unseen(body: Json) -> str:
     return ""
 
 
-def _cluster(_wanted: Wanted, body: Json, _seen: Seen) -> Health:
-    return Health(Verdict.HEALTHY, _unlike(body, Available="True"))
-
-
 def _control_plane(wanted: Wanted, body: Json, seen: Seen) -> Health:
     """All its machines have to be available: with one out, a control plane replaces none."""
     of, counts = _number(body, "spec", "replicas"), [_number(body, "status", e) for e in _COUNTS]
     why = _unlike(body, Available="True", RollingOut="False")
     if not of or counts != [of] * 3:
-        why = f"{min(counts)} of {of} machines{_hint(body)}"
+        why = f"{min(counts)} of {of} machines{_words(_condition(body, 'MachinesReady'), ' ({})')}"
     failed = _failing(wanted, seen, 1) if why else ""
     return Health(Verdict.FAILED if failed else Verdict.HEALTHY, failed or why, min(counts), of)
 
@@ -151,14 +149,17 @@ def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     name, of = wanted.manifest.key[3], _number(body, "spec", "replicas")
     unavailable, surge = limits(wanted.manifest)
     rolls = mapping(body, "spec", "rollout", "strategy").get("type") != "OnDelete"
-    mine = [each for each in seen.sets if _owner(each) == name]
+    mine = [s for s in seen.sets if mapping(s, "metadata", "labels").get(_OF) == name]
     new = [each for each in mine if _revision(each) == _revision(body)]
     old = [each for each in mine if each not in new]
     left, hint = sum(max(_number(e, s, "replicas") for s in ("spec", "status")) for e in old), ""
     done = sum(_number(each, "status", "availableReplicas") for each in (new if rolls else mine))
     why = _unlike(body, Available="True", **({"RollingOut": "False"} if rolls else {}))
     notes, since = list[str](), 0.0
-    if any(map(_unseen, mine)) or (rolls and (left or not _counted(body, new, of))):
+    counts = [sum(_number(each, "status", name) for each in new) for name in _COUNTS[:2]]
+    counts += [_number(body, "status", name) for name in _COUNTS[:2]]
+    counts += [sum(_number(each, "spec", "replicas") for each in new)]
+    if any(map(_unseen, mine)) or (rolls and (left or counts != [of] * 5)):
         hint = f"{done} of {of} machines, and {left} of the template before"
     elif done < of and not why:
         since = _grace(wanted, body, seen)
@@ -167,17 +168,10 @@ def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
         notes.append(f"{name}: {of - done} of {of} machines unavailable, as max_unavailable allows")
     if left and not rolls:
         notes.append(f"{name}: {left} machines keep the template before (OnDelete)")
-    why = f"{hint}{_hint(body)}" if hint else why
+    why = f"{hint}{_words(_condition(body, 'MachinesReady'), ' ({})')}" if hint else why
     failed = _failing(wanted, seen, max(1, unavailable + surge)) if why else ""
     verdict = Verdict.FAILED if failed else Verdict.HEALTHY
     return Health(verdict, failed or why, done, of, since, notes=() if why else tuple(notes))
-
-
-def _counted(body: Json, new: Sequence[Json], of: int) -> bool:
-    """True if all machines are of the present template, by MachineSets and by their owner."""
-    found = [sum(_number(each, "status", name) for each in new) for name in _COUNTS[:2]]
-    found += [_number(body, "status", name) for name in _COUNTS[:2]]
-    return [*found, sum(_number(each, "spec", "replicas") for each in new)] == [of] * 5
 
 
 def _grace(wanted: Wanted, body: Json, seen: Seen) -> float:
@@ -236,19 +230,10 @@ def _condition(body: Json, name: str) -> Json:
     return next((each for each in found if each.get("type") == name), {})
 
 
-def _words(condition: Json) -> str:
-    return " ".join(str(condition.get("message") or "").split())[:300]
-
-
-def _hint(body: Json) -> str:
-    """What the controllers complain of, where they do."""
-    said = _words(_condition(body, "MachinesReady"))
-    return f" ({said})" if said else ""
-
-
-def _owner(machine_set: Json) -> Any:
-    found = items(mapping(machine_set, "metadata"), "ownerReferences")
-    return next((each.get("name") for each in found if each.get("kind") == DEPLOYMENT), None)
+def _words(condition: Json, form: str = "{}") -> str:
+    """What a controller says in a condition, where it does."""
+    said = " ".join(str(condition.get("message") or "").split())[:300]
+    return form.format(said) if said else ""
 
 
 def _number(body: Json, part: str, name: str) -> int:

@@ -3,7 +3,6 @@
 What is due, and which sites passed, is asked of the stacks (foresite/delivery/stack/applied.py).
 """
 
-import time
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
@@ -106,7 +105,9 @@ def plan(
         step = Step(site, engine, standing, State.DUE if standing.due else State.SAME)
         if not standing.due and waits and step.holds and (record := answer[0]):
             state = State.SAME if record.passed == standing.commit else State.WAITING
-            step = step._replace(state=state, since=_seconds(record.began))
+            step = step._replace(
+                state=state, since=datetime.fromisoformat(record.began).timestamp()
+            )
         steps.append(if_open(step))
     return sorted(steps, key=lambda step: (step.ring, step.site.name))
 
@@ -117,14 +118,6 @@ def if_open(step: Step) -> Step:
         return step
     why = closed(step.site.file.maintenance, datetime.now(UTC))
     return step._replace(state=State.NOT_NOW if why else State.DUE, why=str(why or ""))
-
-
-def _seconds(text: str) -> float:
-    """A time of Pulumi's in seconds of the epoch; now, where it says none."""
-    try:
-        return datetime.fromisoformat(text).timestamp()
-    except ValueError:
-        return time.time()
 
 
 def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) -> Standing:
