@@ -75,6 +75,8 @@ def test_a_ring_is_passed_when_all_were_healthy_for_the_soak(clock: Clock) -> No
     assert wait(sites, RINGS, FOREVER, lines.append) is HEALTHY
     assert minutes(clock) == 50
     assert "lab-1: 1 of 3 machines, expected by 1970-01-12 14:46 UTC" in lines[1]
+    # The site that waits is said again after five minutes.
+    assert len(lines) == 1 + 4 + 1 + 1
     assert "the next ring begins at 1970-01-12 14:36 UTC" in lines[-1]
 
 

@@ -25,8 +25,8 @@ class Waiting:
     def __init__(self, watched: Watched, rings: Rings) -> None:
         self.name, self.health = watched.site.name, Health(Verdict.WAITING)
         self._watched, self._bound = watched, 60.0 * rings.late_minutes
-        self._moved, self._said, self._disturbed = time.time(), 0.0, 0.0
-        self._end, self._late = 0.0, float("inf")
+        self._moved, self._disturbed, self._end, self._late = time.time(), 0.0, 0.0, float("inf")
+        self._said: tuple[object, float] = (), 0.0
 
     @property
     def since(self) -> float:
@@ -51,10 +51,10 @@ class Waiting:
     def news(self) -> str:
         """A line on it where something has moved, or nobody has said anything for a while."""
         now, found = time.time(), self.health
-        waits = found.verdict is Verdict.WAITING
-        if waits and self._moved < self._said > now - _SAY_SECONDS:
+        waits, state = found.verdict is Verdict.WAITING, (found.verdict, found.done)
+        if state == self._said[0] and not (waits and now > self._said[1] + _SAY_SECONDS):
             return ""
-        self._said = now
+        self._said = state, now
         line = f"{self.name}: {found.done} of {count(found.of, 'machine')}"
         line += f", expected by {clock(self._end)}" if waits and self._end > now else ""
         line += f", late after {clock(self._late)}" if waits and self._end else ""
@@ -72,9 +72,8 @@ def wait(
         with ThreadPoolExecutor(_LOOKS) as pool:
             list(pool.map(Waiting.look, sites))
         worst = max(each.health.verdict for each in sites)
-        if worst is not Verdict.HEALTHY or not soaking:
-            for line in filter(None, (each.news() for each in sites)):
-                tell(line)
+        for line in filter(None, (each.news() for each in sites)):
+            tell(line)
         if worst is Verdict.FAILED:
             return worst
         now, rest = time.time(), LOOK_SECONDS
