@@ -162,8 +162,8 @@ def last_success(engine: Engine) -> str:
 def last_record(engine: Engine) -> tuple[Record | None, str]:
     """The last line of a stack's history and what is under way. Raises EngineError."""
     record, tags = engine.last_record(), engine.tags()
-    passed = str(tags.get(PASSED, ""))
-    return record and record._replace(passed=passed), str(tags.get(UNDER_WAY, ""))
+    passed, under_way = (tags.get(name, "") for name in (PASSED, UNDER_WAY))
+    return record and record._replace(passed=passed), under_way
 
 
 class Allowances:

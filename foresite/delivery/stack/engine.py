@@ -25,7 +25,7 @@ from schemas.reading.bounded import parse_json
 Say = Callable[[str], object]
 
 UNDER_WAY = "foresite:applying"
-"""A stack's tag while a commit is being applied: a run that is killed leaves no line in the
+"""A stack's tag with the commit that is being applied: a run that is killed leaves no line in the
 history."""
 PASSED = "foresite:passed"
 """A stack's tag with the commit at which its site was healthy, and its ring passed."""
@@ -129,15 +129,8 @@ class Engine:
             for each in found
         ]
 
-    def under_way(self) -> str:
-        """The commit that is being applied, or was when a run was killed; empty where none is.
-
-        Raises EngineError where Pulumi cannot say.
-        """
-        return str(self.tags().get(UNDER_WAY, ""))
-
-    def tags(self) -> dict[str, Any]:
-        """The stack's tags. Raises EngineError where Pulumi cannot say."""
+    def tags(self) -> dict[str, str]:
+        """The stack's tags, such as UNDER_WAY. Raises EngineError where Pulumi cannot say."""
         return self._query("stack", "tag", "ls", "--json") or {}
 
     def mark(self, commit: str, tag: str = UNDER_WAY) -> None:
