@@ -14,7 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 
 from components.making.told import Told
-from foresite.command import FOUND, OK, UsageError, print_report, repository, say, show
+from foresite.command import FOUND, OK, UNFINISHED, UsageError, print_report, repository, say, show
 from foresite.commands.check import sound
 from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
@@ -174,15 +174,15 @@ def _report(
     """Say how the run, or the plan, ended; the exit code."""
     named = {state: [s.site.name for s in steps if s.state is state] for state in State}
     failed = bool(named[State.FAILED])
+    over = options.plan or all(s.state in OVER for s in steps)
     # Where no site has a file any more, and not just one, something is wrong with sites/.
-    code = FOUND if failed or (not steps and gone != []) else OK
+    code = FOUND if failed or (not steps and gone != []) else OK if over else UNFINISHED
     sites = [
         {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
          "why": s.why or s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
          "machines": s.machines[1], "done": s.machines[0], "decommissioned": s.ends}
         for s in steps
     ]  # fmt: skip
-    over = options.plan or all(s.state in OVER for s in steps)
     resume = None if over else _same_command(options)
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     lines = [*map(str, steps)] if options.plan else []

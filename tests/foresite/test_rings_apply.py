@@ -190,8 +190,8 @@ def test_what_is_in_no_commit_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> 
     ("state", "code", "words"),
     [
         (State.PASSED, 0, ""),
-        (State.WAITING, 0, "\ncontinue with: foresite apply --minutes=340"),
-        (State.NOT_NOW, 0, "\ncontinue with: foresite apply --minutes=340"),
+        (State.WAITING, 3, "\ncontinue with: foresite apply --minutes=340"),
+        (State.NOT_NOW, 3, "\ncontinue with: foresite apply --minutes=340"),
         (State.FAILED, 1, "held: true in sites/lab-1.yaml"),
         (State.FAILED, 1, "correct the problems above, then continue with: foresite apply"),
     ],
