@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from foresite.commands import apply
+from foresite.command import UsageError
+from foresite.commands import apply, up
 from foresite.delivery.rings import steps as steps_module
 from foresite.delivery.rings.health import Health, Verdict
 from foresite.delivery.rings.steps import State, Step, plan
@@ -203,3 +204,18 @@ def test_the_report_says_how_to_go_on(
     each = step("lab-1", state)._replace(why="1 of 3 machines", machines=(1, 3))
     assert apply._report(options, HEAD, [each], []) == code
     assert words in capsys.readouterr().out
+
+
+def test_up_changes_nothing_in_a_freeze_unless_it_is_told_to(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def select(_: Any) -> None:
+        raise UsageError("it goes on")
+
+    monkeypatch.setattr(up, "select", select)
+    engine: Any = Engine()
+    for given, words in ((False, "nothing was changed: frozen (it is kept"), (True, "it goes on")):
+        options = argparse.Namespace(outside_maintenance=given)
+        with pytest.raises(UsageError) as refused:
+            up._up(options, engine, site("lab-1", maintenance=FROZEN), {})
+        assert words in str(refused.value)
