@@ -48,6 +48,6 @@ def test_a_bad_image_stays_in_its_ring_and_a_good_one_passes_all_in_order() -> N
 @pytest.mark.capi
 @PROOF
 def test_no_gate_passes_on_a_status_of_before() -> None:
-    for each in run("tests.real.live.stale", "limited", "3", "6"):
+    for each in run("tests.real.live.stale", "free", "3"):
         assert each["early"] == []
-        assert each["passed"] or each["machines"] > 3
+        assert each["passed"]
