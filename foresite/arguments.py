@@ -19,7 +19,10 @@ _TYPES = {"int": int, "path": Path}
 _GROUPS = ("people", "CI")
 _PURPOSE = "See what a change does to every bare-metal site before it merges."
 _MORE = "foresite COMMAND --help shows the arguments of a command, with an example."
-_CODES = "Exit codes: 0 nothing to report, 1 problems, 2 could not run, 130 interrupted."
+_CODES = (
+    "Exit codes: 0 nothing to report, 1 problems, 2 could not run, 3 not finished (apply), "
+    "130 interrupted."
+)
 _FEW = 6
 """Choices that an error names; help names the rest."""
 _ROOT = "the repository; default: the one around this folder"

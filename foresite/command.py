@@ -11,8 +11,8 @@ from preview.wrapping import fold, terminal_width
 from schemas.kubernetes.masking import shorten
 from schemas.refusal import UsageError as UsageError  # noqa: PLC0414 commands take it from here
 
-OK, FOUND, FAILED = 0, 1, 2
-"""Exit codes: nothing to report, problems found, could not run."""
+OK, FOUND, FAILED, UNFINISHED = 0, 1, 2, 3
+"""Exit codes: nothing to report, problems found, could not run, to be continued."""
 
 
 class Stopped(Exception):

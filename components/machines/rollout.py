@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 
-from components.effects.fleet import Fleet, Group
+from components.effects.fleet import Fleet, Group, Pace
 from components.effects.vocabulary import Effect, Impact, Ledger, Name, PoolPlan, SiteChange
 from components.machines.effects import kinds
 from components.machines.effects.concerned import value
 from components.machines.effects.scale import former_group, room
 from components.machines.effects.versions import control_plane, hold, parse_version
-from components.making.manifest import Json, Manifest
+from components.making.manifest import Manifest
 from components.making.told import Told
 from schemas.facts.rollout import DEFAULTS, Limits, Waves, control_plane_limits, missing, waves
 
@@ -90,14 +90,13 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest, *, evicted: bool) 
         machines = room(site, group).waiting if site.before else machines
         found, there, out = Waves(machines, machines, 1 if machines else 0), machines, machines
     else:
-        found = waves(machines, *_limits(spec, manifest.kind), max(0, len(group.hosts) - machines))
+        found = waves(machines, *limits(manifest), max(0, len(group.hosts) - machines))
         there = former.replicas
         out = missing(there, machines, found.out)
     model, each = _source(site, group).accelerators
-    drain = pace.drain_seconds * found.groups / 3600
     # A lower limit may hold already, and a higher one counts after the operator's next restart.
     limit = min(side.fleet.at_once for side in site.sides)
-    turns = max(found.groups, ceil(machines / limit)) if found.groups else 0
+    hours, drain = _hours(found, machines, pace, limit)
     notes = [TOLD.say("drain", seconds=pace.drain_seconds)] if found.groups else []
     gone = there if evicted else out
     plan = PoolPlan(
@@ -107,7 +106,7 @@ def _plan(site: SiteChange, group: Group, manifest: Manifest, *, evicted: bool) 
         at_once=found.at_once,
         surge=found.at_once - found.out,
         waves=found.groups,
-        hours=turns * pace.install_minutes / 60,
+        hours=hours,
         drain_hours=drain,
         out=Ledger(model, there, there * each, gone, gone * each),
         stuck=found.stuck or "; ".join(_obstacles(site, group, manifest)),
@@ -125,14 +124,33 @@ def _source(site: SiteChange, group: Group) -> Group:
     return former or next((before[h.name] for h in group.hosts if h.name in before), group)
 
 
-def _limits(spec: Json, kind: str) -> Limits:
+def duration(manifest: Manifest, group: Group, machines: int, limit: int) -> tuple[float, float]:
+    """The hours that ``machines`` of a group take to be replaced, ``limit`` at a time on the
+    management cluster, and the hours that drains may add."""
+    spares = max(0, len(group.hosts) - group.replicas)
+    return _hours(waves(machines, *limits(manifest), spares), machines, group.pace, limit)
+
+
+def _hours(found: Waves, machines: int, pace: Pace, limit: int) -> tuple[float, float]:
+    turns = max(found.groups, ceil(machines / limit)) if found.groups else 0
+    return turns * pace.install_minutes / 60, pace.drain_seconds * found.groups / 3600
+
+
+def limits(manifest: Manifest) -> Limits:
     """The limits that an object sets, or means where it sets none."""
+    spec, kind = manifest.body["spec"], manifest.kind
     strategy = spec.get("rollout", {}).get("strategy", {}).get("rollingUpdate", {})
     meant = DEFAULTS[kind]
-    surge = int(strategy.get("maxSurge", meant.surge))
+    surge = ceil(_share(strategy.get("maxSurge", meant.surge), spec["replicas"]))
     if kind == "KubeadmControlPlane":
         return control_plane_limits(surge)
-    return Limits(int(strategy.get("maxUnavailable", meant.unavailable)), surge)
+    out = _share(strategy.get("maxUnavailable", meant.unavailable), spec["replicas"])
+    return Limits(int(out), surge)
+
+
+def _share(value: int | str, of: int) -> float:
+    """A number, or a percentage of another one, which the object of an adopted site may have."""
+    return int(value[:-1]) * of / 100 if isinstance(value, str) else value
 
 
 def _obstacles(site: SiteChange, group: Group, manifest: Manifest) -> Iterator[str]:

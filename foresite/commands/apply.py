@@ -1,75 +1,41 @@
-"""``foresite apply``: after a merge, the sites that are not as Git says, one after the other.
+"""``foresite apply``: after a merge, the sites that are not as Git says, ring by ring.
 
-In the order of their rings, and of their names in a ring; the first that fails ends the run, and
-the same command goes on from there. What is due is asked of the stacks
-(foresite/delivery/stack/applied.py).
+In the order of their rings, and of their names in a ring. The next ring begins when the machines of
+this one are healthy at the applied revision (foresite/delivery/rings); the first site that fails
+ends the run, and the same command goes on from there. What is due, and which sites passed, is asked
+of the stacks (foresite/delivery/stack/applied.py).
 """
 
 import argparse
 import shlex
+import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from enum import StrEnum
-from pathlib import Path
-from typing import NamedTuple
+from itertools import groupby
 
-from foresite.command import FOUND, OK, UsageError, print_report, repository, say, show
+from components.making.told import Told
+from foresite.command import FOUND, OK, UNFINISHED, UsageError, print_report, repository, say, show
 from foresite.commands.check import sound
 from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
-from foresite.delivery.stack.applied import (
-    Allowances,
-    Commits,
-    Standing,
-    last_record,
-    last_success,
-    message,
-)
-from foresite.delivery.stack.engine import Engine, Record, lock_site
+from foresite.delivery.rings.health import Verdict
+from foresite.delivery.rings.look import Watched
+from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
+from foresite.delivery.rings.wait import Waiting, wait
+from foresite.delivery.servers.probe import kubectl_of
+from foresite.delivery.stack.applied import Allowances, Commits, last_success, message
+from foresite.delivery.stack.engine import PASSED, Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from preview.gates import parse_allowances
-from preview.states.git import GitError
-from schemas.facts.site import Site
+from schemas.facts.adopted import management_names
 from schemas.load import site_names
+from schemas.model.fleet import Rings
 from schemas.model.management import FOLDER, STACK
 from schemas.reading.bounded import parse_json
+from schemas.reading.fleet_file import read_fleet
 from schemas.reading.site_files import names_in
 
-_QUESTIONS = 8
-"""Stacks whose history is asked for at a time."""
-
-
-class State(StrEnum):
-    """The state of a site in a run."""
-
-    DUE = "due"
-    """It is to be applied."""
-    SAME = "up to date"
-    APPLIED = "applied"
-    FAILED = "failed"
-    NOT_REACHED = "not reached"
-    """It is due, and a site before it failed."""
-
-
-class Step(NamedTuple):
-    """A site in its place in the order; ``seconds`` are those of a run that passed."""
-
-    site: Site
-    engine: Engine
-    standing: Standing
-    state: State
-    seconds: float = 0.0
-
-    def __str__(self) -> str:
-        why = f": {self.standing.due}" if self.state is State.DUE else ""
-        took = f", {self.seconds} s" if self.state is State.APPLIED else ""
-        ends = " (decommissioned)" if self.ends else ""
-        return f"ring {self.site.file.ring}  {self.site.name}{ends}: {self.state.value}{why}{took}"
-
-    @property
-    def ends(self) -> bool:
-        """True if the site is decommissioned."""
-        return self.site.file.decommission is not None
+TOLD = Told(__file__)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -80,68 +46,100 @@ def run(options: argparse.Namespace) -> int:
     dirty = commits.uncommitted_files()
     if dirty and not options.trial:
         raise UsageError(f"{dirty[0]} has uncommitted changes; commit or revert them")
-    steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty))
+    file, problems = read_fleet(root)
+    if problems:
+        raise UsageError(str(problems[0]))
+    if options.minutes is not None and options.minutes < 1:
+        raise UsageError("--minutes: write a number of minutes, such as 330")
+    until = time.time() + 60 * options.minutes if options.minutes else float("inf")
+    waits = waits_for_machines(options)
+    steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty), waits=waits)
     if not options.plan:
         allow = Allowances(parse_allowances(options.allow, ""), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
         words = message(commits.head) + (" and more" if dirty else "")
-        steps = _apply(options, steps, lambda step: _one(step, words, allow))
+        passes = "" if dirty else commits.head
+        steps = _apply(
+            options,
+            steps,
+            lambda step: _one(step, words, allow) if time.time() < until else _late(step),
+            (lambda ring: _wait(options, ring, file.rings, until, passes)) if waits else list,
+        )
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
     clusters = (STACK + name for name in names_in(root / FOLDER))
     gone = _without_file(engine, [*site_names(root), *clusters])
     return _report(options, commits.head, steps, gone)
 
 
-def plan(
-    root: Path, sites: Iterable[Site], commits: Commits, *, trial: bool, everything: bool
-) -> list[Step]:
-    """The sites in their order, each with how it stands; ``everything``: all are due.
-
-    Raises UsageError; then nothing was applied to any site.
-    """
-    sites = in_order(sites)
-    engines = [engine_for(root, site, trial=trial) for site in sites]
-    with ThreadPoolExecutor(_QUESTIONS) as pool:
-        answers = list(pool.map(last_record, engines))
-    steps = []
-    for site, engine, answer in zip(sites, engines, answers, strict=True):
-        standing = Standing("", "the work tree has uncommitted changes")
-        if not everything:
-            standing = _standing(commits, site.name, answer)
-        steps.append(Step(site, engine, standing, State.DUE if standing.due else State.SAME))
-    return steps
-
-
-def in_order(sites: Iterable[Site]) -> list[Site]:
-    """The sites by ring and name. A decommissioned one comes last: its run waits until Cluster API
-    has taken its machines away, and no other should."""
-    return sorted(sites, key=lambda site: (bool(site.file.decommission), site.file.ring, site.name))
-
-
-def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) -> Standing:
-    try:
-        return commits.standing(site, *answer)
-    except GitError as error:
-        fix = f"check out a newer one, or apply this one by hand: foresite up {site}"
-        raise UsageError(f"{site}: {error}, the commit that is applied; {fix}") from None
+def waits_for_machines(options: argparse.Namespace) -> bool:
+    """True if rings wait. The trial API server has no controllers, so no machine would come."""
+    return not (options.no_wait or options.trial)
 
 
 def _apply(
-    options: argparse.Namespace, steps: list[Step], one: Callable[[Step], Step]
+    options: argparse.Namespace,
+    steps: list[Step],
+    one: Callable[[Step], Step],
+    wait_for: Callable[[list[Step]], list[Step]],
 ) -> list[Step]:
-    """Apply what is due, up to the first that fails."""
+    """Apply what is due, ring by ring, up to the first that fails or is not passed."""
     done: list[Step] = []
-    failed = False
-    for step in steps:
-        if step.state is State.DUE and failed:
-            step = step._replace(state=State.NOT_REACHED)
-        elif step.state is State.DUE:
+    stopped = False
+    for _, each in groupby(steps, key=lambda step: step.ring):
+        ring: list[Step] = []
+        for step in map(if_open, each):
+            if step.state in (State.DUE, State.NOT_NOW) and stopped:
+                step = step._replace(state=State.NOT_REACHED, why="")
+            elif step.state is State.DUE:
+                _say(options, f"{step}")
+                step = one(step)
+                stopped = step.state not in OVER and not step.site.file.held
+            ring.append(step)
             _say(options, f"{step}")
-            step = one(step)
-            failed = step.state is State.FAILED
-        done.append(step)
-        _say(options, f"{step}")
+        ring = ring if stopped else wait_for(ring)
+        stopped = stopped or any(step.state not in OVER and step.holds for step in ring)
+        done += ring
     return done
+
+
+def _wait(
+    options: argparse.Namespace, ring: list[Step], rings: Rings, until: float, head: str
+) -> list[Step]:
+    """Wait for the sites of a ring, and note on their stacks that they passed."""
+    waiting = {
+        each.site.name: Waiting(Watched(each.site, kubectl_of(each.engine), each.since), rings)
+        for each in ring
+        if each.state in (State.APPLIED, State.WAITING) and each.holds
+    }
+    if not waiting:
+        return ring
+    title = title_of(ring[0].ring)
+    _say(options, f"{title}  waiting for {', '.join(waiting)}")
+    verdict = wait(
+        [*waiting.values()], rings, until, lambda line: _say(options, f"{title}  {line}")
+    )
+
+    def after(step: Step) -> Step:
+        if (found := waiting.get(step.site.name)) is None:
+            return step
+        health = found.health
+        failed = health.verdict is Verdict.FAILED
+        state = State.FAILED if failed else State.PASSED if not verdict else State.WAITING
+        if not verdict and (
+            commit := head if step.state is State.APPLIED else step.standing.commit
+        ):
+            step.engine.mark(commit, PASSED)
+        return step._replace(state=state, why=health.why, machines=(health.done, health.of))
+
+    with ThreadPoolExecutor(QUESTIONS) as pool:
+        found = list(pool.map(after, ring))
+    for step in found:
+        _say(options, f"{step}")
+    return found
+
+
+def _late(step: Step) -> Step:
+    return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")
 
 
 def _one(step: Step, words: str, allow: Allowances) -> Step:
@@ -154,11 +152,12 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
             found = ready(engine, step.site, writes=True)
             found.guard(may)
             engine.mark(words.removeprefix(message("")))
+            began = time.time()
             outcome = apply(engine, found, may, words)
             if outcome is not None:
                 engine.unmark()
                 allow.use(site, since, found.needed_counts)
-                return step._replace(state=State.APPLIED, seconds=outcome.seconds)
+                return step._replace(state=State.APPLIED, seconds=outcome.seconds, since=began)
     except UsageError as error:
         say(f"foresite: {site}: {error}")
     return step._replace(state=State.FAILED)
@@ -175,29 +174,39 @@ def _report(
     """Say how the run, or the plan, ended; the exit code."""
     named = {state: [s.site.name for s in steps if s.state is state] for state in State}
     failed = bool(named[State.FAILED])
+    over = options.plan or all(s.state in OVER for s in steps)
     # Where no site has a file any more, and not just one, something is wrong with sites/.
-    code = FOUND if failed or (not steps and gone != []) else OK
+    code = FOUND if failed or (not steps and gone != []) else OK if over else UNFINISHED
     sites = [
         {"site": s.site.name, "ring": s.site.file.ring, "state": s.state.value,
-         "why": s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
-         "decommissioned": s.ends}
+         "why": s.why or s.standing.due, "applied": s.standing.commit, "seconds": s.seconds,
+         "machines": s.machines[1], "done": s.machines[0], "decommissioned": s.ends}
         for s in steps
     ]  # fmt: skip
-    resume = _same_command(options) if failed else None
+    resume = None if over else _same_command(options)
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     lines = [*map(str, steps)] if options.plan else []
     lines += [f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}", *_vanished_lines(gone)]
-    if failed and (left := named[State.NOT_REACHED]):
+    if left := named[State.NOT_REACHED]:
         lines.append(f"not reached: {', '.join(left)}")
-    lines += [f"correct the problems above, then continue with: {resume}"] if failed else []
+    lines += [_advice(s) for s in steps if s.state is State.FAILED and s.machines[1]]
+    correct = "correct the problems above, then " if failed else ""
+    lines += [f"{correct}continue with: {resume}"] if resume else []
     data = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
     print_report(options.format, data, lines, folded=False)
     return code
 
 
+def _advice(step: Step) -> str:
+    names = management_names(step.site)
+    return TOLD.say("unhealthy", site=step.site.name, context=step.site.file.management,
+                    namespace=names.namespace)  # fmt: skip
+
+
 def _same_command(options: argparse.Namespace) -> str:
     root = ["--root", str(options.root)] if options.root else []
-    flags = ["--trial"] if options.trial else []
+    flags = ["--trial"] * options.trial + ["--no-wait"] * options.no_wait
+    flags += [f"--minutes={options.minutes}"] if options.minutes else []
     return shlex.join(["foresite", *root, "apply", *flags, *options.sites])
 
 

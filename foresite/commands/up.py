@@ -7,6 +7,7 @@ the last step has changed nothing; what stops in it is taken up by the same comm
 import argparse
 from collections import Counter
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from components.making.told import Told
 from components.site import is_management
@@ -20,6 +21,7 @@ from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
 from preview.gates import parse_allowances
 from schemas.facts.adopted import management_names
+from schemas.facts.maintenance import closed
 from schemas.facts.site import Site
 from schemas.model.management import STACK
 
@@ -70,6 +72,10 @@ def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
 
 
 def _up(options: argparse.Namespace, engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
+    why = closed(site.file.maintenance, datetime.now(UTC))
+    if why and not options.outside_maintenance:
+        fix = "wait, or if it cannot wait: --outside-maintenance"
+        raise UsageError(f"{site.name}: nothing was changed: {why}; {fix}")
     select(engine)
     outcome = apply(engine, ready(engine, site, writes=True), allow, refresh=options.refresh)
     if outcome is None:

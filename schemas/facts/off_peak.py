@@ -63,11 +63,12 @@ def _spans(off_peak: OffPeak, zone: tzinfo) -> Iterator[Window]:
     day, last = date.fromisoformat(off_peak.first_day), date.fromisoformat(off_peak.last_day)
     while day <= last:
         until = day if start < end else day + _DAY
-        yield Window(_moment(day, start, zone), _moment(until, end, zone))
+        yield Window(moment(day, start, zone), moment(until, end, zone))
         if off_peak.weekends and day.weekday() >= _SATURDAY:
-            yield Window(_moment(day, time(), zone), _moment(day + _DAY, time(), zone))
+            yield Window(moment(day, time(), zone), moment(day + _DAY, time(), zone))
         day += _DAY
 
 
-def _moment(day: date, clock: time, zone: tzinfo) -> datetime:
+def moment(day: date, clock: time, zone: tzinfo) -> datetime:
+    """A time of day in a time zone, in UTC."""
     return datetime.combine(day, clock, zone).astimezone(UTC)

@@ -101,5 +101,8 @@ class Monitoring(Model):
     grafana_url: HttpUrl | None = None
     """Where people open Grafana, as https://grafana.example: alerts link to their panels there.
     Null: they give the path alone."""
+    prometheus_url: HttpUrl | None = None
+    """Where ``foresite apply`` asks the site's Prometheus, as https://prometheus.example: a ring is
+    passed only while no critical alert of the site fires. Null: alerts are not asked."""
     dashboards_label: LabelKey | None = "grafana_dashboard"
     """Label of the ConfigMaps by which Grafana's sidecar finds dashboards; null: no dashboards."""

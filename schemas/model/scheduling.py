@@ -20,6 +20,10 @@ Clock = Annotated[str, text_form("([01][0-9]|2[0-3]):[0-5][0-9]", "22:00")]
 """A time of day."""
 
 
+ZoneOfTime = Annotated[str, text_form("[A-Za-z][A-Za-z0-9_+/-]{1,39}", "Asia/Tokyo")]
+"""A time zone."""
+
+
 class Gang(Model):
     """The gang plugin: all pods of a job start together, or none."""
 
@@ -165,7 +169,7 @@ class OffPeak(Model):
     """When the off-peak limits apply instead of the usual ones. The days are written out, so that
     the same file always means the same: after the last day the usual limits hold."""
 
-    time_zone: Annotated[str, text_form("[A-Za-z][A-Za-z0-9_+/-]{1,39}", "Asia/Tokyo")]
+    time_zone: ZoneOfTime
     """Time zone of the hours, as in the tz database."""
     start: Clock = "22:00"
     """Time at which it starts, on each day."""

@@ -27,6 +27,7 @@ from schemas.model.host_agent import HostAgent
 from schemas.model.host_networks import FurtherNetwork, NetworkName, NicLayout
 from schemas.model.host_settings import HostSettings
 from schemas.model.kubelet import Kubelet
+from schemas.model.maintenance import Maintenance
 from schemas.model.monitoring import Monitoring
 from schemas.model.network_devices import NetworkDevices, PoolNetworkDevices
 from schemas.model.object_cache import Cache
@@ -218,6 +219,8 @@ class SiteFile(Model):
     """Order in which merged changes are applied: lower rings first; 0 is the canary."""
     held: bool = False
     """True if no later ring waits until this site is healthy, such as one under repair."""
+    maintenance: Maintenance | None = None
+    """When merged changes may be applied; without it at all times."""
     cluster: Cluster
     """The site's Kubernetes cluster."""
     bmc: BmcAccess

@@ -124,14 +124,19 @@ def off_peak_hours(off_peak: OffPeak) -> Iterator[Finding]:
         yield say("off-peak-too-often", (*place, "last_day"), off_peak, times, MAX_WINDOWS)
 
 
-def _hours(off_peak: OffPeak, place: Path) -> Iterator[Finding]:
+def zone_advice(name: str) -> str:
+    """The time zone to write in place of one that there is not; empty where there is it."""
     from schemas.facts.off_peak import time_zones
 
-    if off_peak.time_zone not in time_zones():
-        # Abbreviations are alike and mean other hours: only places are offered.
-        places = [each for each in time_zones() if "/" in each and not each.startswith("Etc/")]
-        otherwise = "write one of the tz database, such as Asia/Tokyo"
-        advice = advise(off_peak.time_zone, sorted(places), otherwise)
+    if name in time_zones():
+        return ""
+    # Abbreviations are alike and mean other hours: only places are offered.
+    places = [each for each in time_zones() if "/" in each and not each.startswith("Etc/")]
+    return advise(name, sorted(places), "write one of the tz database, such as Asia/Tokyo")
+
+
+def _hours(off_peak: OffPeak, place: Path) -> Iterator[Finding]:
+    if advice := zone_advice(off_peak.time_zone):
         yield say("off-peak-zone-unknown", (*place, "time_zone"), off_peak, advice)
     if off_peak.start == off_peak.end:
         yield say("off-peak-empty", (*place, "end"), off_peak)

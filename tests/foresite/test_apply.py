@@ -16,7 +16,7 @@ from controlplane.errors import ApiError
 from foresite.command import FOUND, OK, Stopped, UsageError
 from foresite.commands import apply
 from foresite.delivery.stack.applied import Commits, message
-from foresite.delivery.stack.engine import Record
+from foresite.delivery.stack.engine import UNDER_WAY, Record
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.load import load_site
@@ -167,7 +167,14 @@ def test_what_is_in_no_commit_is_named(repository: Repository) -> None:
 
 
 def options(repository: Repository, *sites: str, **more: Any) -> argparse.Namespace:
-    usual = {"root": repository.root, "sites": [*sites], "trial": True, "plan": False}
+    usual = {
+        "root": repository.root,
+        "sites": [*sites],
+        "trial": True,
+        "plan": False,
+        "no_wait": False,
+        "minutes": None,
+    }
     return argparse.Namespace(**{**usual, "format": "json", "allow": [], **more})
 
 
@@ -295,7 +302,7 @@ def test_sites_follow_their_rings_stop_at_a_failure_and_go_on_from_there(
     killed.mark("0" * 40)
     assert apply.run(options(repository)) == OK
     assert states(capsys) == {**dict.fromkeys(ORDER, "applied"), "aomori-1": "up to date"}
-    assert killed.under_way() == ""
+    assert UNDER_WAY not in killed.tags()
 
     shutil.rmtree(tmp_path / "sites")
     repository.write("sites/.keep", "")

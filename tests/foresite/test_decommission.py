@@ -18,7 +18,8 @@ from components.making.decommission import (
 from components.making.manifest import Manifest, Target
 from components.site import objects_by_name, site_objects
 from foresite.cli import main
-from foresite.commands import apply as apply_command
+from foresite.delivery.rings import steps as steps_module
+from foresite.delivery.rings.steps import Step
 from foresite.delivery.stack.release import leaving
 from foresite.delivery.stack.stated import Stated, read_state
 from policies.cluster import RELEASE_ANNOTATION
@@ -368,9 +369,9 @@ def test_a_new_site_does_not_end_like_the_one_it_is_made_of(
 
 def test_a_plan_names_what_ends_and_puts_it_last(repository: Repository) -> None:
     sites = [ending(SITES[SITE]), SITES["tsukuba-1"]]
-    steps = [apply_command.Step(each, None, None, apply_command.State.DUE) for each in sites]  # type: ignore[arg-type]  # only their names are asked
+    steps = [Step(each, None, None, steps_module.State.DUE) for each in sites]  # type: ignore[arg-type]  # only their names are asked
     assert [each.ends for each in steps] == [True, False]
-    assert apply_command.in_order(sites) == [sites[1], sites[0]]
+    assert sorted(steps, key=lambda each: each.ring) == [steps[1], steps[0]]
     assert SITES[SITE].file.ring < SITES["tsukuba-1"].file.ring
 
 

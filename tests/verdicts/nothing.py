@@ -29,6 +29,14 @@ AAAAC3NzaC1lZDI1NTE5AAAAIFymhLku4SdfYrPbCwX88H668olnzzQcg7SSyMhAs2aA ops@example
 """
 
 
+_MAINTENANCE = """\
+maintenance:
+  time_zone: Asia/Tokyo
+  windows: [{days: [saturday], start: "22:00", end: "04:00"}]
+  freezes: [{first_day: "2026-12-24", last_day: "2027-01-03", reason: nobody is at work}]
+"""
+
+
 def _crlf(repository: Repository) -> None:
     file = "sites/certificates/example-ca.pem"
     text = repository.text(file).replace("\n", "\r\n")
@@ -123,6 +131,20 @@ ROWS = (
         DIRECT,
     ),
     _row("the ring of a site", site("lab-1", "ring: 0", "ring: 3"), NO_OBJECT),
+    _row(
+        "whether a ring waits, and when a site may be applied",
+        site("lab-1", "ring: 0\n", f"ring: 0\nheld: true\n{_MAINTENANCE}"),
+        NO_OBJECT,
+    ),
+    _row(
+        "where alerts are asked",
+        site(
+            "lab-1",
+            "prometheus_operator: false\n",
+            "prometheus_operator: false\n  prometheus_url: https://prometheus.example\n",
+        ),
+        NO_OBJECT,
+    ),
     _row("the network of BMCs", site("tsukuba-1", "10.25.0.0/24", "10.25.0.0/23"), NO_OBJECT),
     _row(
         "how long a re-image takes, with the remedy reboot",

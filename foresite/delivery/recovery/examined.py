@@ -13,7 +13,7 @@ from foresite.delivery.recovery.remains import Remains, remains
 from foresite.delivery.servers.apiserver import Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.servers.inventory import take, versions
 from foresite.delivery.servers.probe import contexts_of, kubectl_of
-from foresite.delivery.stack.engine import Engine, EngineError
+from foresite.delivery.stack.engine import UNDER_WAY, Engine, EngineError
 from foresite.delivery.stack.live import Key, expected_objects
 from foresite.delivery.stack.locks import Lock
 from foresite.delivery.stack.stated import SMALL, Ident, State, Stated, read_state
@@ -109,7 +109,7 @@ def examine(engine: Engine, site: Site) -> Examined:
         for why, what in taken.unseen.items():
             unseen.setdefault(why, []).append(f"{', '.join(what)} of {context}")
     found = remains(wanted.values(), state, live, set(contexts) - silent)
-    applying = engine.under_way() if exported else ""
+    applying = engine.tags().get(UNDER_WAY, "") if exported else ""
     return Examined(site, kubectl, contexts, wanted, engine.locks(), exported, state,
                     engine.noted_objects(), applying, live, found, frozenset(silent),
                     {why: tuple(what) for why, what in unseen.items()})  # fmt: skip

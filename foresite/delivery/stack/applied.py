@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from foresite.delivery.stack.engine import Engine, Record
+from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Engine, Record
 from preview.gates import parse_allowances
 from preview.states.fleet import changed_sites, differing
 from preview.states.git import GitError, changed_files, commit_of, git
@@ -152,17 +152,18 @@ def last_success(engine: Engine) -> str:
 
     Raises EngineError.
     """
-    for kind, result, text in engine.history(_HISTORY):
-        match = _MESSAGE.fullmatch(text)
-        if match and (kind, result) == ("update", "succeeded"):
+    for each in engine.history(_HISTORY):
+        match = _MESSAGE.fullmatch(each.message)
+        if match and each[:2] == ("update", "succeeded"):
             return match[1]
     return ""
 
 
 def last_record(engine: Engine) -> tuple[Record | None, str]:
     """The last line of a stack's history and what is under way. Raises EngineError."""
-    record = engine.last_record()
-    return record, engine.under_way()
+    record, tags = engine.last_record(), engine.tags()
+    passed, under_way = (tags.get(name, "") for name in (PASSED, UNDER_WAY))
+    return record and record._replace(passed=passed), under_way
 
 
 class Allowances:

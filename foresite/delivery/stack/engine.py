@@ -26,8 +26,10 @@ from schemas.reading.bounded import parse_json
 Say = Callable[[str], object]
 
 UNDER_WAY = "foresite:applying"
-"""A stack's tag while a commit is being applied: a run that is killed leaves no line in the
+"""A stack's tag with the commit that is being applied: a run that is killed leaves no line in the
 history."""
+PASSED = "foresite:passed"
+"""A stack's tag with the commit at which its site was healthy, and its ring passed."""
 _DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
 _HEEDS = {"up", "refresh", "preview"}
 """Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go); the others
@@ -42,11 +44,14 @@ class EngineError(UsageError):
 
 class Record(NamedTuple):
     """A line of a stack's history: what was done (``update``, ``destroy``, …), with what result
-    (``succeeded``, ``failed``, …), and the message that was given."""
+    (``succeeded``, ``failed``, …), the message that was given, and when it began. ``passed`` is the
+    commit of the tag PASSED."""
 
     kind: str
     result: str
     message: str
+    began: str = ""
+    passed: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,18 +125,19 @@ class Engine:
         """The last lines of the stack's history, the newest first. Raises EngineError."""
         asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1")
         found = self._query(*asked) or ()
-        return [Record(each["kind"], each["result"], each.get("message", "")) for each in found]
+        names = ("message", "startTime")
+        return [
+            Record(each["kind"], each["result"], *(each.get(name, "") for name in names))
+            for each in found
+        ]
 
-    def under_way(self) -> str:
-        """The commit that is being applied, or was when a run was killed; empty where none is.
+    def tags(self) -> dict[str, str]:
+        """The stack's tags, such as UNDER_WAY. Raises EngineError where Pulumi cannot say."""
+        return self._query("stack", "tag", "ls", "--json") or {}
 
-        Raises EngineError where Pulumi cannot say.
-        """
-        return str((self._query("stack", "tag", "ls", "--json") or {}).get(UNDER_WAY, ""))
-
-    def mark(self, commit: str) -> None:
-        """Note on the stack that ``commit`` is being applied. Raises EngineError."""
-        self._command("stack", "tag", "set", UNDER_WAY, commit)
+    def mark(self, commit: str, tag: str = UNDER_WAY) -> None:
+        """Note on the stack that ``commit`` is being applied, or passed. Raises EngineError."""
+        self._command("stack", "tag", "set", tag, commit)
 
     def unmark(self) -> None:
         """Take the note off: what the history says is all there is. Raises EngineError."""

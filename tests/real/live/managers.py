@@ -124,11 +124,18 @@ class Operator(Manager):
 
 @contextlib.contextmanager
 def running(
-    tools: Tools, directory: Path, kubeconfig: Path, serving: tuple[str, str], *, in_place: bool
+    tools: Tools,
+    directory: Path,
+    kubeconfig: Path,
+    serving: tuple[str, str],
+    *,
+    in_place: bool,
+    limited: bool = False,
 ) -> Iterator[list[Manager]]:
     """The managers among ``tools``, up and answering, ended when the block is left.
 
-    ``serving`` are the certificate and the key that their webhooks show.
+    ``serving`` are the certificate and the key that their webhooks show. ``limited``: an object is
+    reconciled once a second at most, as by default.
     """
     names = [name for name in (*NAMES, *METAL3, OPERATOR) if name in tools]
     managers = [
@@ -140,7 +147,10 @@ def running(
             manager.kept.mkdir(parents=True, exist_ok=True)
             for name, text in zip(("tls.crt", "tls.key"), serving, strict=True):
                 (manager.kept / name).write_text(text, encoding="utf-8")
-            manager.start(kubeconfig, _IN_PLACE.get(manager.tool.name, ()) if in_place else ())
+            more = _IN_PLACE.get(manager.tool.name, []) if in_place else []
+            if limited and manager.tool.name in NAMES:
+                more = [*more, _COMPRESSED.replace("=false", "=true")]
+            manager.start(kubeconfig, more)
         for manager in managers:
             manager.wait()
         yield managers

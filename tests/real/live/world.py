@@ -44,11 +44,13 @@ class World:
 
 
 @contextlib.contextmanager
-def running(tools: Tools, directory: Path, *, in_place: bool = False) -> Iterator[World]:
+def running(
+    tools: Tools, directory: Path, *, in_place: bool = False, limited: bool = False
+) -> Iterator[World]:
     """All of it, up; taken down when the block is left. ``in_place``: with the flags that labels
-    and taints in place need."""
+    and taints in place need; ``limited``: at the pace of managers by default."""
     with (
-        managed(tools, directory, in_place=in_place) as (plane, client, mirror),
+        managed(tools, directory, in_place=in_place, limited=limited) as (plane, client, mirror),
         plane.client() as its_own,
     ):
         fake = FakeMetal3(its_own, mirror)
@@ -61,14 +63,16 @@ def running(tools: Tools, directory: Path, *, in_place: bool = False) -> Iterato
 
 @contextlib.contextmanager
 def managed(
-    tools: Tools, directory: Path, *, in_place: bool = False
+    tools: Tools, directory: Path, *, in_place: bool = False, limited: bool = False
 ) -> Iterator[tuple[ControlPlane, Client, Mirror]]:
     """The API server with the managers among ``tools``, and without hosts."""
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
     with plane_running(directory / "plane", binaries) as plane, plane.client() as client:
         install_crds(client, [*load_crds(), *managers.more_crds(tools)])
         serving = _serving(plane)
-        start = managers.running(tools, directory, plane.kubeconfig(), serving, in_place=in_place)
+        start = managers.running(
+            tools, directory, plane.kubeconfig(), serving, in_place=in_place, limited=limited
+        )
         with start as started:
             managers.install_webhooks(client, started, _base64(serving[0]))
             mirror = Mirror(plane._access())

@@ -1,0 +1,126 @@
+"""One look at a site: its objects on the management cluster, and its alerts in Prometheus."""
+
+import os
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from urllib.parse import quote
+
+from components.machines.effects import kinds
+from components.machines.fleet import from_site
+from components.making.manifest import Json
+from components.making.watch import Severity
+from components.monitoring.routes import SITE_LABEL
+from foresite.command import UsageError, few
+from foresite.delivery.rings.health import (
+    CLUSTER,
+    CONTROL_PLANE,
+    DEPLOYMENT,
+    Health,
+    Seen,
+    Verdict,
+    Wanted,
+    health,
+)
+from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.stack.live import expected_objects
+from foresite.https import ask, server_url, token_of
+from schemas.facts.adopted import management_names
+from schemas.facts.site import Site
+from schemas.kubernetes.bodies import items, mapping
+
+VARIABLE = "FORESITE_PROMETHEUS_TOKEN"
+_MOST = 1000
+"""Objects of a kind in one answer; of more nothing is said."""
+_ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
+_HOSTS_SECONDS = 60.0
+"""Seconds after which hosts, which are large, are asked for again."""
+_CORE = "cluster.x-k8s.io/v1beta2"
+_KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
+
+
+class Watched:
+    """A site whose ring waits for it; ``applied`` is when its update began, in seconds
+    of the epoch. ``turn`` are the seconds that one machine takes at most."""
+
+    def __init__(self, site: Site, kubectl: Kubectl | None, applied: float) -> None:
+        self.site, self._kubectl, self._applied = site, kubectl, applied
+        self._hosts_due, fleet = 0.0, from_site(site)
+        paces = [each.pace for each in fleet.groups]
+        self.turn = max((60.0 * p.install_minutes + p.drain_seconds for p in paces), default=0.0)
+        owners = {group.owner[1]: group for group in fleet.groups}
+        made = [each for each in expected_objects(site).values() if each.group_kind in _KINDS]
+        self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
+        self._limit = fleet.at_once
+
+    def look(self) -> Health:
+        """The health of the site now. A server that does not answer is no healthy site."""
+        try:
+            found = health(self._wanted, self._seen(), self._limit)
+        except (NoAnswerError, RefusedError) as error:
+            why = f"{self.site.file.management} does not say: {error}"
+            return Health(Verdict.WAITING, why)
+        if found.verdict is not Verdict.HEALTHY:
+            return found
+        try:
+            before, since = _firing(self.site, self._applied)
+        except (OSError, ValueError, UsageError) as error:
+            why = f"Prometheus does not say which alerts fire: {error}"
+            return found._replace(verdict=Verdict.WAITING, why=why)
+        notes = [f"fires since before it was applied: {each}" for each in before]
+        why = f"critical alerts fire: {few(since, 3)}" if since else ""
+        verdict = Verdict.WAITING if since else Verdict.HEALTHY
+        return found._replace(verdict=verdict, why=why, notes=(*found.notes, *notes))
+
+    def _seen(self) -> Seen:
+        if self._kubectl is None:
+            raise NoAnswerError("there is no kubectl to ask it")
+        names, now, hosts = management_names(self.site), time.time(), list[Json]()
+        mine = f"namespaces/{names.namespace}"
+        label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
+        control = f"controlplane.{_CORE}/{mine}/kubeadmcontrolplanes/{names.control_plane}"
+        with ApiServer(self._kubectl, self.site.file.management) as server:
+            cluster = server.get(f"/apis/{_CORE}/{mine}/clusters/{names.cluster}")
+            found = {(CLUSTER, names.cluster): cluster}
+            found[CONTROL_PLANE, names.control_plane] = server.get(f"/apis/{control}")
+            for each in _list(server, f"{_CORE}/{mine}/machinedeployments", label):
+                found[DEPLOYMENT, each["metadata"]["name"]] = each
+            sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
+            if now >= self._hosts_due:
+                hosts = [*_list(server, f"metal3.io/v1alpha1/{mine}/baremetalhosts", "")]
+                self._hosts_due = now + _HOSTS_SECONDS
+        there = {key: each for key, each in found.items() if each}
+        return Seen(there, self._applied, now, sets, hosts)
+
+
+def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
+    answer = server.get(f"/apis/{path}?limit={_MOST}&{query}") or {}
+    if mapping(answer, "metadata").get("continue"):
+        raise NoAnswerError(f"more than {_MOST} {path.rpartition('/')[2]}")
+    yield from items(answer, "items")
+
+
+def _firing(site: Site, applied: float) -> tuple[list[str], list[str]]:
+    """The site's own critical alerts that fire: since before it was applied, and since then.
+
+    Raises OSError, ValueError and UsageError where Prometheus does not say.
+    """
+    monitoring = site.file.monitoring
+    if monitoring is None or monitoring.prometheus_url is None:
+        return [], []
+    url, headers = monitoring.prometheus_url.rstrip("/"), {}
+    if VARIABLE in os.environ:
+        url = server_url("prometheus_url", url)
+        headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
+    answer = ask(f"{url}/api/v1/alerts", headers, _ALERTS_BYTES, _ALERTS_SECONDS, direct=False)
+    if not isinstance(answer, dict) or answer.get("status") != "success":
+        raise ValueError("its answer is none of Prometheus' API")
+    found: tuple[list[str], list[str]] = [], []
+    for each in items(mapping(answer, "data"), "alerts"):
+        labels = mapping(each, "labels")
+        about = labels.get(SITE_LABEL), labels.get("severity"), each.get("state")
+        if about == (site.name, Severity.CRITICAL.value, "firing"):
+            since = datetime.fromisoformat(str(each.get("activeAt"))).timestamp()
+            which = [f"{k}={labels[k]}" for k in ("instance", "node", "pool") if k in labels]
+            found[since >= applied].append(" ".join([str(labels.get("alertname")), *which]))
+    return found

@@ -1,0 +1,133 @@
+"""The sites of a run of ``foresite apply``, in their order, each with how it stands.
+
+What is due, and which sites passed, is asked of the stacks (foresite/delivery/stack/applied.py).
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from components.site import is_management
+from foresite.command import UsageError
+from foresite.delivery.stack.applied import Commits, Standing, last_record
+from foresite.delivery.stack.engine import Engine, Record
+from foresite.delivery.stack.engines import engine_for
+from preview.states.git import GitError
+from schemas.facts.maintenance import closed
+from schemas.facts.site import Site
+
+QUESTIONS = 8
+"""Stacks that are asked something at a time."""
+
+
+class State(StrEnum):
+    """The state of a site in a run."""
+
+    DUE = "due"
+    """It is to be applied."""
+    SAME = "up to date"
+    NOT_NOW = "not now"
+    """It is due, and a freeze or its maintenance windows keep it from being applied."""
+    APPLIED = "applied"
+    WAITING = "waiting"
+    """It is applied, and its ring is not passed."""
+    PASSED = "healthy"
+    FAILED = "failed"
+    NOT_REACHED = "not reached"
+    """It is due, and a ring before it is not passed."""
+
+
+OVER = {State.SAME, State.APPLIED, State.PASSED}
+
+
+class Step(NamedTuple):
+    """A site in its place in the order; ``seconds`` are those of a run that passed. ``since``: when
+    its update began, in seconds of the epoch; ``why`` it is in its state; ``machines`` that are
+    done, of how many."""
+
+    site: Site
+    engine: Engine
+    standing: Standing
+    state: State
+    seconds: float = 0.0
+    since: float = 0.0
+    why: str = ""
+    machines: tuple[int, int] = (0, 0)
+
+    def __str__(self) -> str:
+        why = self.standing.due if self.state is State.DUE else self.why
+        took = f", {self.seconds} s" if self.state is State.APPLIED else ""
+        said = f"{' (decommissioned)' * self.ends}: {self.state.value}{why and ': '}{why}{took}"
+        return f"{title_of(self.ring)}  {self.site.name}{said}"
+
+    @property
+    def ring(self) -> tuple[bool, int]:
+        """Its place among the rings. Management clusters come before all sites. A decommissioned
+        site comes last: its run waits until Cluster API has taken its machines away."""
+        return self.ends, -1 if is_management(self.site) else self.site.file.ring
+
+    @property
+    def holds(self) -> bool:
+        """True if later rings wait for it."""
+        return not (self.site.file.held or self.ends or is_management(self.site))
+
+    @property
+    def ends(self) -> bool:
+        """True if the site is decommissioned."""
+        return self.site.file.decommission is not None
+
+
+def plan(
+    root: Path,
+    sites: Iterable[Site],
+    commits: Commits,
+    *,
+    trial: bool,
+    everything: bool,
+    waits: bool = False,
+) -> list[Step]:
+    """The sites in their order, each with how it stands; ``everything``: all are due.
+
+    Raises UsageError; then nothing was applied to any site.
+    """
+    sites = [*sites]
+    engines = [engine_for(root, site, trial=trial) for site in sites]
+    with ThreadPoolExecutor(QUESTIONS) as pool:
+        answers = list(pool.map(last_record, engines))
+    steps = []
+    for site, engine, answer in zip(sites, engines, answers, strict=True):
+        standing = Standing("", "the work tree has uncommitted changes")
+        if not everything:
+            standing = _standing(commits, site.name, answer)
+        step = Step(site, engine, standing, State.DUE if standing.due else State.SAME)
+        if not standing.due and waits and step.holds and (record := answer[0]):
+            state = State.SAME if record.passed == standing.commit else State.WAITING
+            step = step._replace(
+                state=state, since=datetime.fromisoformat(record.began).timestamp()
+            )
+        steps.append(if_open(step))
+    return sorted(steps, key=lambda step: (step.ring, step.site.name))
+
+
+def if_open(step: Step) -> Step:
+    """A step that is due: not now, where a freeze or the windows of its site keep it."""
+    if step.state not in (State.DUE, State.NOT_NOW):
+        return step
+    why = closed(step.site.file.maintenance, datetime.now(UTC))
+    return step._replace(state=State.NOT_NOW if why else State.DUE, why=str(why or ""))
+
+
+def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) -> Standing:
+    try:
+        return commits.standing(site, *answer)
+    except GitError as error:
+        fix = f"check out a newer one, or apply this one by hand: foresite up {site}"
+        raise UsageError(f"{site}: {error}, the commit that is applied; {fix}") from None
+
+
+def title_of(ring: tuple[bool, int]) -> str:
+    """A ring for a person."""
+    return f"ring {ring[1]}" if ring[1] >= 0 else "management"

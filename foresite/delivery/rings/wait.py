@@ -1,0 +1,95 @@
+"""Waiting for the sites of a ring: until all are healthy and have been so for the soak, one has
+failed or is late, or the time of this run is over. Holds no lock, and leaves nothing behind."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+from foresite.command import count
+from foresite.delivery.rings.health import Health, Verdict
+from foresite.delivery.rings.look import Watched
+from schemas.model.fleet import Rings
+
+LOOK_SECONDS = 15.0
+"""Seconds between two looks at the sites of a ring."""
+_SAY_SECONDS = 300.0
+"""Seconds after which a site's progress is said again, though nothing has moved."""
+_LOOKS = 8
+"""Sites that are looked at at a time."""
+
+
+class Waiting:
+    """A site while its ring waits for it; times are in seconds of the epoch."""
+
+    def __init__(self, watched: Watched, rings: Rings) -> None:
+        self.name, self.health = watched.site.name, Health(Verdict.WAITING)
+        self._watched, self._bound = watched, 60.0 * rings.late_minutes
+        self._moved, self._disturbed, self._end, self._late = time.time(), 0.0, 0.0, float("inf")
+        self._said: tuple[object, float] = (), 0.0
+
+    @property
+    def since(self) -> float:
+        """The time from which on it is healthy, as far as anybody knows."""
+        return max(self.health.since, self._disturbed)
+
+    def look(self) -> None:
+        """Look at it; who is late has failed."""
+        before, now, found = self.health, time.time(), self._watched.look()
+        if found.of and not self._end:
+            self._end = now + 3600 * found.install
+            self._late = self._end + 3600 * found.drain + self._bound
+        self._moved = now if found.done > before.done else self._moved
+        if found.verdict is Verdict.WAITING:
+            self._disturbed = now
+            if not found.of:  # it was not seen: what is known of it stands
+                found = found._replace(done=before.done, of=before.of)
+            if now > min(self._late, self._moved + self._watched.turn + self._bound):
+                found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
+        self.health = found
+
+    def news(self) -> str:
+        """A line on it where something has moved, or nobody has said anything for a while."""
+        now, found = time.time(), self.health
+        waits, state = found.verdict is Verdict.WAITING, (found.verdict, found.done)
+        if state == self._said[0] and not (waits and now > self._said[1] + _SAY_SECONDS):
+            return ""
+        self._said = state, now
+        line = f"{self.name}: {found.done} of {count(found.of, 'machine')}"
+        line += f", expected by {clock(self._end)}" if waits and self._end > now else ""
+        line += f", late after {clock(self._late)}" if waits and self._end else ""
+        why = [found.why] if found.why else []
+        return "; ".join([f"{line}, {found.verdict.name.lower()}", *why, *found.notes])
+
+
+def wait(
+    sites: Sequence[Waiting], rings: Rings, until: float, tell: Callable[[str], object]
+) -> Verdict:
+    """Wait for the sites of a ring until a time: healthy, and for the soak; still waiting; or
+    failed."""
+    soaking = False
+    while True:
+        with ThreadPoolExecutor(_LOOKS) as pool:
+            list(pool.map(Waiting.look, sites))
+        worst = max(each.health.verdict for each in sites)
+        for line in filter(None, (each.news() for each in sites)):
+            tell(line)
+        if worst is Verdict.FAILED:
+            return worst
+        now, rest = time.time(), LOOK_SECONDS
+        if worst is Verdict.HEALTHY:
+            passed = max(each.since for each in sites) + 60 * rings.soak_minutes
+            if now >= passed:
+                return worst
+            if not soaking:
+                tell(f"healthy: the next ring begins at {clock(passed)} if it stays so")
+            rest = min(rest, passed - now)
+        soaking = worst is Verdict.HEALTHY
+        if now + rest > until:
+            return Verdict.WAITING
+        time.sleep(rest)
+
+
+def clock(seconds: float) -> str:
+    """A time for a person."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%d %H:%M} UTC"

@@ -1,0 +1,288 @@
+"""Whether a site is healthy at its revision: every shape that a status can have, also stale ones,
+made by hand as Cluster API v1.13.6 writes them."""
+
+import copy
+from typing import Any
+
+import pytest
+
+from components.effects.fleet import Group, Host, Pace
+from components.making.manifest import Json, Manifest
+from foresite.delivery.rings.health import Health, Seen, Verdict, Wanted, health
+
+APPLIED, NOW = 1_000_000.0, 1_007_200.0
+BEFORE, AFTER = "1970-01-12T00:00:00Z", "1970-01-12T14:00:00Z"
+"""Times before it was applied, and 800 s after it."""
+LATELY = "1970-01-12T15:40:00Z"
+HEALTHY, WAITING, FAILED = Verdict
+
+
+def conditions(**statuses: str) -> list[Json]:
+    return [{"type": k, "status": v, "lastTransitionTime": BEFORE} for k, v in statuses.items()]
+
+
+def template(name: str) -> Json:
+    return {
+        "version": "v1.34.3",
+        "bootstrap": {"configRef": {"kind": "KubeadmConfigTemplate", "name": name}},
+        "infrastructureRef": {"kind": "Metal3MachineTemplate", "name": name},
+        "minReadySeconds": 5,
+    }
+
+
+def pool(replicas: int = 3, made: str = "new", unavailable: int = 1, **strategy: Any) -> Json:
+    rolling = strategy or {"rollingUpdate": {"maxUnavailable": unavailable, "maxSurge": 0}}
+    counts = dict.fromkeys(("replicas", "upToDateReplicas", "availableReplicas"), replicas)
+    said = conditions(Available="True", RollingOut="False", ScalingUp="False")
+    return {
+        "apiVersion": "cluster.x-k8s.io/v1beta2",
+        "kind": "MachineDeployment",
+        "metadata": {"name": "v100", "namespace": "lab-1", "generation": 4},
+        "spec": {
+            "replicas": replicas,
+            "rollout": {"strategy": {"type": "RollingUpdate", **rolling}},
+            "template": {"spec": template(made)},
+        },
+        "status": {"observedGeneration": 4, **counts, "conditions": said},
+    }
+
+
+def machine_set(made: str, replicas: int, available: int | None = None, **status: Any) -> Json:
+    counts: Json = {"replicas": replicas, "upToDateReplicas": replicas}
+    counts |= {"availableReplicas": replicas if available is None else available}
+    owner = {"cluster.x-k8s.io/deployment-name": "v100"}
+    return {
+        "metadata": {"name": made, "generation": 2, "labels": owner},
+        "spec": {"replicas": replicas, "template": {"spec": template(made)}},
+        "status": {"observedGeneration": 2, **counts, **status},
+    }
+
+
+def control_plane(**status: Any) -> Json:
+    counts = dict.fromkeys(("replicas", "upToDateReplicas", "availableReplicas"), 3)
+    said = conditions(Available="True", RollingOut="False")
+    machine = {"infrastructureRef": {"name": "new"}}
+    one_goes = {"strategy": {"rollingUpdate": {"maxSurge": 0}}}
+    return {
+        "apiVersion": "controlplane.cluster.x-k8s.io/v1beta2",
+        "kind": "KubeadmControlPlane",
+        "metadata": {"name": "lab-1", "namespace": "lab-1", "generation": 7},
+        "spec": {
+            "replicas": 3,
+            "version": "v1.34.3",
+            "rollout": one_goes,
+            "machineTemplate": {"spec": machine},
+        },
+        "status": {"observedGeneration": 7, **counts, "conditions": said, **status},
+    }
+
+
+CLUSTER: Json = {
+    "apiVersion": "cluster.x-k8s.io/v1beta2",
+    "kind": "Cluster",
+    "metadata": {"name": "lab-1", "namespace": "lab-1", "generation": 2},
+    "spec": {},
+    "status": {"observedGeneration": 2, "conditions": conditions(Available="True")},
+}
+OLD, NEW = machine_set("old", 0), machine_set("new", 3)
+
+
+def judge(
+    body: Json,
+    *sets: Json,
+    wanted: Json | None = None,
+    hosts: tuple[Json, ...] = (),
+    now: float = NOW,
+) -> Health:
+    names = tuple(Host(f"host-{n}", "v100", "a") for n in range(body["spec"].get("replicas") or 0))
+    control = body["kind"] == "KubeadmControlPlane"
+    group = Group(("machines", "x"), "v100", "", control, names, len(names), {}, (),
+                  Pace(30, 600, 0), 10)  # fmt: skip
+    made = Manifest("x", wanted or body)
+    seen = Seen({(body["kind"], body["metadata"]["name"]): body}, APPLIED, now, sets, hosts)
+    machines = None if body["kind"] == "Cluster" else group
+    return health([Wanted(made, machines)], seen)
+
+
+def changed(body: Json, path: str, value: Any) -> Json:
+    """A copy with another value; None takes it out. The last step may name a condition."""
+    found = copy.deepcopy(body)
+    *steps, last = path.split(".")
+    where: Any = found
+    for step in steps:
+        where = (
+            next(c for c in where if c["type"] == step) if isinstance(where, list) else where[step]
+        )
+    where.pop(last, None)
+    if value is not None:
+        where[last] = value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("body", "sets"), [(CLUSTER, ()), (control_plane(), ()), (pool(), (OLD, NEW)), (pool(0), ())]
+)
+def test_what_is_as_it_was_applied_is_healthy(body: Json, sets: tuple[Json, ...]) -> None:
+    found = judge(body, *sets)
+    assert (found.verdict, found.why, found.since) == (HEALTHY, "", APPLIED)
+    assert (found.done, found.of, found.install) == (*2 * [body["spec"].get("replicas", 0)], 0)
+
+
+STALE = {
+    "no MachineSet of the template yet": (pool(), [machine_set("old", 3)]),
+    "none at all": (pool(), []),
+    "a new MachineSet without a status": (pool(), [changed(NEW, "status", {})]),
+    "a new MachineSet that its controller has not seen": (
+        pool(), [changed(NEW, "metadata.generation", 3)]),
+    "old machines not yet gone": (pool(), [machine_set("old", 1) | {"spec": OLD["spec"]}, NEW]),
+    "an old MachineSet that is to shrink": (pool(), [machine_set("old", 2), machine_set("new", 1)]),
+    "machines whose UpToDate was not written": (
+        pool(), [OLD, machine_set("new", 3, upToDateReplicas=2)]),
+    "the owner still counts others": (changed(pool(), "status.upToDateReplicas", 1), [OLD, NEW]),
+    "rolling out": (changed(pool(), "status.conditions.RollingOut.status", "True"), [OLD, NEW]),
+    "a MachineSet of another owner": (
+        pool(), [changed(NEW, "metadata.labels", {})]),
+    "more replicas than its MachineSets know": (pool(4), [OLD, NEW]),
+    "a count that is text": (pool(), [OLD, machine_set("new", 3, availableReplicas="3")]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("shape", STALE)
+def test_no_status_of_before_passes(shape: str) -> None:
+    body, sets = STALE[shape]
+    found = judge(body, *sets)
+    assert found.verdict is WAITING
+    assert found.why
+
+
+@pytest.mark.parametrize("body", [CLUSTER, control_plane(), pool()], ids=lambda each: each["kind"])
+@pytest.mark.parametrize(
+    ("path", "value", "verdict", "words"),
+    [
+        ("status.observedGeneration", 1, WAITING, "has not looked at it"),
+        ("status.observedGeneration", None, WAITING, "has not looked at it"),
+        ("status", None, WAITING, "has not looked at it"),
+        ("status.conditions", None, WAITING, "its condition Available is not True"),
+        ("status.conditions", "none", WAITING, "its condition Available is not True"),
+        ("status.conditions.Available.status", "Unknown", WAITING, "Available"),
+        ("metadata.annotations", {"cluster.x-k8s.io/paused": ""}, WAITING, "paused"),
+        ("spec.paused", True, WAITING, "paused"),
+        ("metadata.deletionTimestamp", AFTER, FAILED, "deleted"),
+        ("status.phase", "Failed", FAILED, "failed"),
+        ("status.phase", "Running", HEALTHY, ""),
+    ],
+)
+def test_what_is_missing_or_unknown_is_never_healthy(
+    body: Json, path: str, value: Any, verdict: Verdict, words: str
+) -> None:
+    found = judge(changed(body, path, value), OLD, NEW, wanted=body)
+    assert found.verdict is verdict
+    assert words in found.why
+
+
+def test_an_object_that_is_not_there_or_of_another_revision() -> None:
+    gone = health([Wanted(Manifest("x", pool()))], Seen({}, APPLIED, NOW))
+    assert (gone.verdict, gone.of) == (WAITING, 3)
+    for body, other in ((pool(made="old"), pool()), (control_plane(), control_plane())):
+        if body["kind"] != "MachineDeployment":
+            other = changed(other, "spec.version", "v1.34.4")
+        found = judge(body, machine_set("old", 3), wanted=other)
+        assert (found.verdict, "not of the applied revision" in found.why) == (FAILED, True)
+
+
+def test_a_control_plane_needs_all_its_machines() -> None:
+    for name in ("replicas", "upToDateReplicas", "availableReplicas"):
+        found = judge(changed(control_plane(), f"status.{name}", 2))
+        assert found.verdict is WAITING
+    assert (found.done, found.of, found.install, found.drain) == (2, 3, 0.5, 600 / 3600)
+    said = {"type": "Remediating", "status": "True", "message": "failed 3 times (MaxRetry)"}
+    body = changed(control_plane(), "status.conditions", [said])
+    assert judge(body, wanted=control_plane()).verdict is FAILED
+
+
+BROKEN = machine_set("new", 3, available=2)
+
+
+@pytest.mark.parametrize(
+    ("unavailable", "replicas", "available", "moved", "verdict"),
+    [
+        (1, 3, 2, BEFORE, HEALTHY),  # nothing was made since: it was broken before, or by itself
+        (1, 3, 2, AFTER, HEALTHY),  # it had its hour
+        (1, 3, 2, LATELY, WAITING),  # it may still be on its way
+        (1, 3, 1, BEFORE, WAITING),
+        (0, 3, 2, BEFORE, WAITING),
+        (1, 1, 0, BEFORE, WAITING),  # Cluster API calls that available
+        (3, 3, 0, BEFORE, WAITING),
+    ],
+)
+def test_a_machine_that_breaks_by_itself_holds_no_ring(
+    unavailable: int, replicas: int, available: int, moved: str, verdict: Verdict
+) -> None:
+    body = pool(replicas, unavailable=unavailable)
+    body = changed(body, "status.conditions.RollingOut.lastTransitionTime", moved)
+    body = changed(body, "status.availableReplicas", available)
+    found = judge(body, OLD, machine_set("new", replicas, available))
+    late = verdict is HEALTHY and moved == AFTER
+    assert found.verdict is verdict
+    assert bool(found.notes) is (verdict is HEALTHY)
+    assert not late or found.since >= APPLIED + 3600 - 1
+
+
+def test_machines_that_are_made_anew_may_be_on_their_way() -> None:
+    body = changed(pool(), "status.conditions.ScalingUp.lastTransitionTime", AFTER)
+    assert judge(body, OLD, BROKEN).verdict is HEALTHY
+    assert judge(body, OLD, BROKEN, now=APPLIED + 3500).verdict is WAITING
+
+
+def test_a_pool_that_is_replaced_by_hand_does_not_wait_for_it() -> None:
+    body = pool(3, type="OnDelete")
+    body = changed(body, "status.conditions.RollingOut.status", "True")
+    body = changed(body, "status.upToDateReplicas", 1)
+    found = judge(body, machine_set("old", 2), machine_set("new", 1))
+    assert found.verdict is HEALTHY
+    assert "2 machines keep the template before (OnDelete)" in found.notes[0]
+    body = changed(body, "status.conditions.Available.status", "False")
+    assert judge(body, machine_set("old", 2), machine_set("new", 1)).verdict is WAITING
+
+
+@pytest.mark.parametrize(("errors", "verdict"), [(2, WAITING), (3, FAILED)])
+def test_hosts_that_fail_to_install_stop_a_rollout(errors: int, verdict: Verdict) -> None:
+    status = {"provisioning": {"state": "provisioning"}, "errorCount": errors,
+              "errorType": "provisioning error", "errorMessage": "checksum"}  # fmt: skip
+    host = {"metadata": {"name": "host-1"}, "status": status}
+    half = (machine_set("old", 2), machine_set("new", 1, 0))
+    found = judge(pool(), *half, hosts=(host,))
+    assert (found.verdict, "host-1 (checksum)" in found.why) == (verdict, verdict is FAILED)
+    # One of the two that may be out at a time does not stop it, nor another pool's, nor a healthy
+    # pool's: it is broken by itself.
+    assert judge(pool(unavailable=2), *half, hosts=(host,)).verdict is WAITING
+    other = {**host, "metadata": {"name": "other"}}
+    assert judge(pool(), *half, hosts=(other,)).verdict is WAITING
+    assert judge(pool(), OLD, NEW, hosts=(host,)).verdict is HEALTHY
+
+
+def test_a_site_is_as_healthy_as_its_worst_part() -> None:
+    bodies = [CLUSTER, changed(control_plane(), "status.replicas", 2), pool(made="old")]
+    seen = Seen({(b["kind"], b["metadata"]["name"]): b for b in bodies}, APPLIED, NOW, [NEW])
+    wanted = [Wanted(Manifest("x", b)) for b in (CLUSTER, control_plane(), pool())]
+    found = health(wanted, seen)
+    assert (found.verdict, found.done, found.of) == (FAILED, 2, 6)
+    assert "KubeadmControlPlane" not in found.why
+
+
+def test_a_flap_begins_the_soak_anew() -> None:
+    body = changed(pool(), "status.conditions.Available.lastTransitionTime", AFTER)
+    assert judge(body, OLD, NEW).since == APPLIED + 800
+    body = changed(pool(), "status.conditions.Available.lastTransitionTime", "soon")
+    assert judge(body, OLD, NEW).since == NOW
+
+
+def test_an_answer_that_is_huge_is_judged_in_time() -> None:
+    sets = [machine_set(f"old-{n}", 0) for n in range(1000)]
+    assert judge(pool(400), *sets, machine_set("new", 400)).verdict is HEALTHY
+
+
+def test_a_share_of_the_pool_may_be_missing_in_an_adopted_site() -> None:
+    body = pool(8, type="RollingUpdate", rollingUpdate={"maxUnavailable": "25%", "maxSurge": "10%"})
+    assert judge(body, OLD, machine_set("new", 8, 6)).verdict is HEALTHY
+    assert judge(body, OLD, machine_set("new", 8, 5)).verdict is WAITING

@@ -1,0 +1,247 @@
+"""A ring waits: for the soak, as long as a site may take, for alerts; with a clock of its own, and
+a Prometheus that is a small HTTP server here."""
+
+import http.server
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from foresite.delivery.rings import look as look_module
+from foresite.delivery.rings import wait as wait_module
+from foresite.delivery.rings.health import Health, Seen, Verdict
+from foresite.delivery.rings.look import VARIABLE, Watched
+from foresite.delivery.rings.wait import Waiting, wait
+from foresite.delivery.servers.apiserver import NoAnswerError
+from schemas.facts.site import Site
+from schemas.model.fleet import Rings
+from tests.kit.repository import all_sites
+
+HEALTHY, WAITING, FAILED = Verdict
+RINGS = Rings(soak_minutes=30, late_minutes=60)
+START, MINUTE, FOREVER = 1_000_000.0, 60.0, float("inf")
+
+
+class Clock:
+    """Time that passes only while somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.now = START
+
+    def time(self) -> float:
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.now += seconds
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(wait_module, "time", found)
+    return found
+
+
+def site(clock: Clock, *story: tuple[float, Health], turn: float = 40 * MINUTE) -> Waiting:
+    """A site that is as the story says, from so many minutes after the start on."""
+
+    def seen() -> Health:
+        return [each for minute, each in story if START + minute * MINUTE <= clock.now][-1]
+
+    watched: Any = SimpleNamespace(site=SimpleNamespace(name="lab-1"), turn=turn, look=seen)
+    return Waiting(watched, RINGS)
+
+
+def healthy(minute: float) -> Health:
+    return Health(HEALTHY, "", 3, 3, START + minute * MINUTE)
+
+
+def busy(done: int, of: int = 3, hours: float = 1.0) -> Health:
+    return Health(WAITING, "machines are missing", done, of, START, hours, 0.0)
+
+
+def minutes(clock: Clock) -> float:
+    return round((clock.now - START) / MINUTE)
+
+
+def test_a_ring_is_passed_when_all_were_healthy_for_the_soak(clock: Clock) -> None:
+    lines: list[str] = []
+    sites = [site(clock, (0, healthy(0))), site(clock, (0, busy(1)), (20, healthy(20)))]
+    assert wait(sites, RINGS, FOREVER, lines.append) is HEALTHY
+    assert minutes(clock) == 50
+    assert "lab-1: 1 of 3 machines, expected by 1970-01-12 14:46 UTC" in lines[1]
+    # The site that waits is said again after five minutes.
+    assert len(lines) == 1 + 4 + 1 + 1
+    assert "the next ring begins at 1970-01-12 14:36 UTC" in lines[-1]
+
+
+def test_a_soak_that_is_over_before_a_run_is_not_begun_anew(clock: Clock) -> None:
+    """A run that was killed and started again looks at the objects: they say since when."""
+    assert wait([site(clock, (0, healthy(-40)))], RINGS, FOREVER, print) is HEALTHY
+    assert minutes(clock) == 0
+
+
+def test_a_soak_that_is_disturbed_begins_anew(clock: Clock) -> None:
+    story = (0, healthy(0)), (10, busy(3)), (15, healthy(0))
+    assert wait([site(clock, *story)], RINGS, FOREVER, print) is HEALTHY
+    assert minutes(clock) == 45
+
+
+@pytest.mark.parametrize(
+    ("story", "after", "words"),
+    [
+        ([(0, Health(FAILED, "a host fails", 1, 3))], 0, "a host fails"),
+        # A turn is 40 minutes, and the bound 60: nothing has moved for so long.
+        ([(0, busy(0, hours=9))], 100, "late: machines are missing"),
+        ([(0, busy(0, hours=9)), (90, busy(1, hours=8))], 190, "late: "),
+        # Each machine is in time, and all of them are not.
+        ([(n * 50, busy(n, of=9, hours=1)) for n in range(9)], 120, "late: "),
+        # A server that never answers.
+        ([(0, Health(WAITING, "it does not say"))], 100, "late: it does not say"),
+    ],
+)
+def test_a_site_that_fails_or_is_late_ends_it(
+    clock: Clock, story: list[tuple[float, Health]], after: int, words: str
+) -> None:
+    late, fine = site(clock, *story), site(clock, (0, healthy(0)))
+    assert wait([fine, late], RINGS, FOREVER, print) is FAILED
+    assert minutes(clock) == after
+    assert words in late.health.why
+    assert fine.health.verdict is HEALTHY
+
+
+def test_what_was_seen_before_stands_while_nobody_answers(clock: Clock) -> None:
+    silent = Health(WAITING, "it does not say")
+    one = site(clock, (0, busy(1)), (5, silent), (10, healthy(10)))
+    for _ in range(25):
+        one.look()
+        clock.sleep(15)
+    assert (one.health.done, one.health.of, one.health.why) == (1, 3, "it does not say")
+
+
+def test_a_run_ends_before_its_time_is_over(clock: Clock) -> None:
+    until = START + 10 * MINUTE
+    assert wait([site(clock, (0, busy(1)))], RINGS, until, print) is WAITING
+    assert clock.now <= until
+
+
+# --- alerts ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def prometheus(answer: Any, status: int = 200) -> Iterator[tuple[str, list[str]]]:
+    """A server that answers every question alike; its URL, and the tokens that it got."""
+    tokens: list[str] = []
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            tokens.append(f"{self.path} {self.headers.get('Authorization', '')}".strip())
+            self.send_response(status)
+            self.send_header("Location", "http://127.0.0.1:1/")
+            self.end_headers()
+            self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+
+        def log_message(self, *_: Any) -> None: ...
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_port}", tokens
+        finally:
+            server.shutdown()
+
+
+def alert(name: str, since: str = "1970-01-12T15:00:00.5Z", **more: str) -> dict[str, Any]:
+    labels = {"alertname": name, "site": "tokyo-1", "severity": "critical", **more}
+    return {"labels": labels, "state": labels.pop("state", "firing"), "activeAt": since}
+
+
+def answer(*alerts: Any) -> dict[str, Any]:
+    return {"status": "success", "data": {"alerts": [*alerts]}}
+
+
+def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watched:
+    tokyo: Site = all_sites()["tokyo-1"]
+    monitoring = tokyo.file.monitoring
+    assert monitoring
+    asked = monitoring.model_copy(update={"prometheus_url": url or None})
+    found = Watched(
+        replace(tokyo, file=tokyo.file.model_copy(update={"monitoring": asked})), None, START
+    )
+    found._wanted = []  # the machines are another test's
+
+    def see(_: Watched) -> Seen:
+        if isinstance(seen, Exception):
+            raise seen
+        return Seen({}, START, START)
+
+    monkeypatch.setattr(Watched, "_seen", see)
+    return found
+
+
+def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyPatch) -> None:
+    others = (
+        alert("Other", site="osaka-1"),
+        alert("Slow", severity="warning"),
+        alert("Soon", state="pending"),
+        {"labels": "none"},
+        "text",
+    )
+    with prometheus(answer(*others)) as (url, asked):
+        assert watched(url, monkeypatch).look().verdict is HEALTHY
+        assert asked == ["/api/v1/alerts"]
+    before = alert("Old", "1970-01-12T13:00:00Z", node="host-1")
+    with prometheus(answer(before)) as (url, _):
+        found = watched(url, monkeypatch).look()
+        assert (found.verdict, len(found.notes)) == (HEALTHY, 1)
+        assert "fires since before it was applied: Old node=host-1" in found.notes[0]
+    with prometheus(answer(before, alert("ApiServerDown"), *others)) as (url, _):
+        found = watched(url, monkeypatch).look()
+        assert (found.verdict, found.why) == (WAITING, "critical alerts fire: ApiServerDown")
+    assert watched("", monkeypatch).look().verdict is HEALTHY
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        (b"", 200),
+        (b"<html>", 200),
+        (b"[]", 200),
+        ({"status": "error"}, 200),
+        (answer(alert("x", "soon")), 200),
+        (answer(), 302),
+        (answer(), 500),
+        (b"[" + b"1," * (5 << 20) + b"1]", 200),
+    ],
+)
+def test_a_prometheus_that_does_not_say_holds_it_too(
+    body: Any, status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with prometheus(body, status) as (url, _):
+        found = watched(url, monkeypatch).look()
+    assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)
+
+
+def test_the_token_goes_over_tls_or_stays_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "a-token")
+    with prometheus(answer()) as (url, asked):
+        assert watched(url, monkeypatch).look().verdict is HEALTHY
+    assert asked == ["/api/v1/alerts Bearer a-token"]
+    monkeypatch.setattr(look_module, "ask", None)  # nothing is asked
+    found = watched("http://prometheus.example", monkeypatch).look()
+    assert (found.verdict, "over https only" in found.why) == (WAITING, True)
+    monkeypatch.setenv(VARIABLE, " ")
+    found = watched("https://prometheus.example", monkeypatch).look()
+    assert (found.verdict, "is not set" in found.why) == (WAITING, True)
+
+
+def test_a_management_cluster_that_does_not_answer_is_no_healthy_site(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found = watched("", monkeypatch, NoAnswerError("no route to host")).look()
+    assert (found.verdict, found.why) == (WAITING, "mgmt-jp-east does not say: no route to host")

@@ -1,0 +1,205 @@
+"""``python -m tests.real.live.rings OUT``: ``foresite apply`` with the real Pulumi and the real
+managers of Cluster API over three rings of a site each. The hosts are played: those of the first
+site fail to install once, as with a bad image.
+"""
+
+import argparse
+import contextlib
+import io
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from controlplane import Client, Manifest
+from foresite.commands import apply
+from foresite.delivery.rings import wait
+from tests.kit.preview_repository import Repository
+from tests.kit.trial_repository import small_sites
+from tests.real.live import world
+from tests.real.live.fake_metal3 import FakeMetal3, Life
+from tests.real.live.namespace import raise_loopback
+from tests.real.live.patch import merge
+from tests.real.live.recorder import CONTROL
+from tests.real.live.run import GROUPS
+from tests.real.live.state import UBUNTU, start
+from tests.real.live.watch import Mirror, condition
+from tools.toolchain import locate
+
+SITES = ("aomori-1", "beppu-1", "chiba-1")
+POOL = "one"
+_WORKERS = f"name: {POOL}\n  os: rocky-9"
+_ADAPTED = """
+
+_made = objects
+
+
+def objects(site):
+    found, folder = _made(site), "/etc/kubernetes/pki"
+    for each in found:
+        if each.kind == "KubeadmControlPlane":
+            config = each.body["spec"]["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})
+            config["etcd"] = {"external": {
+                "endpoints": ["https://127.0.0.1:2379"],
+                "caFile": f"{folder}/etcd/ca.crt",
+                "certFile": f"{folder}/apiserver-etcd-client.crt",
+                "keyFile": f"{folder}/apiserver-etcd-client.key",
+            }}
+    return found
+"""
+"""What is added to the program: a control plane's etcd is elsewhere here (world.py)."""
+
+
+class Hosts(FakeMetal3):
+    """Hosts of which those in the namespace ``broken`` do not come up."""
+
+    broken = ""
+
+    def _boot(self, machine: Manifest, life: Life) -> None:
+        namespace = machine["metadata"]["namespace"]
+        if namespace != self.broken:
+            super()._boot(machine, life)
+            return
+        metadata = {"name": life.host, "namespace": namespace}
+        host = {"apiVersion": "metal3.io/v1alpha1", "kind": "BareMetalHost", "metadata": metadata}
+        said = {"errorType": "provisioning error", "errorCount": 3, "operationalStatus": "error",
+                "errorMessage": "image checksum mismatch"}  # fmt: skip
+        merge(self._client, host, {"status": said}, "status")
+        life.due = time.monotonic() + 1
+
+
+class Order:
+    """Notes, for each site that begins to change, whether the one before it was done."""
+
+    def __init__(self, mirror: Mirror) -> None:
+        self._mirror, self.begun = mirror, dict[str, bool]()
+        self._known: dict[str, int] = {}
+        self._before: set[str] = set()
+        mirror.listen(self._hear)
+
+    def begin(self) -> None:
+        """Begin anew: with what is there now."""
+        self.begun.clear()
+        self._known = self.generations()
+        self._before = {each["metadata"]["uid"] for each in self._mirror.all("Machine")}
+
+    def generations(self) -> dict[str, int]:
+        """The generation of each site's MachineDeployment."""
+        bodies = self._mirror.all("MachineDeployment")
+        return {e["metadata"]["namespace"]: e["metadata"]["generation"] for e in bodies}
+
+    def _hear(self, kind: str, _old: Manifest | None, new: Manifest | None) -> None:
+        if kind != "MachineDeployment" or new is None:
+            return
+        site, now = new["metadata"]["namespace"], new["metadata"]["generation"]
+        if site not in self.begun and self._known.get(site) != now:
+            place = SITES.index(site)
+            self.begun[site] = not place or self._done(SITES[place - 1])
+
+    def _done(self, site: str) -> bool:
+        """True if all workers of a site are new, and available."""
+        mine = [
+            each
+            for each in self._mirror.all("Machine")
+            if each["metadata"]["namespace"] == site
+            and each["metadata"]["labels"].get("cluster.x-k8s.io/deployment-name") == POOL
+        ]
+        up = [each for each in mine if condition(each, "Available").get("status") == "True"]
+        return len(up) == len(mine) == 2 and not self._before & {e["metadata"]["uid"] for e in mine}
+
+
+def repository(root: Path) -> Repository:
+    """Three sites of a control plane and two workers, a ring each."""
+    found = small_sites(root, {})
+    state = start({CONTROL: {"a": 3}, POOL: {"a": 2}})
+    text = yaml.safe_dump({**state.site, "ring": 0, "zones": state.site["zones"][:1]})
+    columns = list(state.hosts[0])
+    rows = ["rollout-1-" + ",".join(row[column] for column in columns) for row in state.hosts]
+    hosts = "\n".join([",".join(columns), *rows, ""])
+    for number, name in enumerate(SITES):
+        for end, content in ((".yaml", text), (".hosts.csv", hosts)):
+            mine = content.replace("rollout-1", name).replace("ring: 0", f"ring: {number}")
+            mine = mine.replace("context: ", "context: null  # ").replace(
+                "52:54:00:04", f"52:54:00:a{number}"
+            )
+            mine = mine.replace("10.4", f"10.1{number}").replace("EX4", f"T{number}4")
+            found.write(f"sites/{name}{end}", mine)
+    objects = "components/machines/objects.py"
+    found.write(objects, found.text(objects) + _ADAPTED)
+    found.write("fleet.yaml", "rings: {soak_minutes: 0}\n")
+    found.commit("three rings")
+    return found
+
+
+def run(root: Path) -> dict[str, Any]:
+    """``foresite apply --format json``: its report, and its exit code."""
+    given = {"root": root, "sites": [], "allow": [], "format": "json", "minutes": None}
+    options = argparse.Namespace(trial=True, plan=False, no_wait=False, **given)
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = apply.run(options)
+    return {"code": code, **json.loads(out.getvalue())}
+
+
+def experiment(found: Repository, hosts: Hosts, order: Order) -> list[dict[str, Any]]:
+    """Make the sites, change them with hosts of the first ring that fail, and mend these."""
+    seen = []
+    for step in ("made", "bad", "mended"):
+        began = time.monotonic()
+        if step == "bad":
+            hosts.broken = SITES[0]
+            for name in SITES:
+                found.replace(f"sites/{name}.yaml", _WORKERS, _WORKERS.replace("rocky-9", UBUNTU))
+            found.commit("another image")
+        elif step == "mended":
+            hosts.broken = ""
+        if step != "mended":
+            order.begin()
+        before = order.generations()
+        report = run(found.root)
+        after = order.generations()
+        touched = [name for name in SITES if before.get(name) != after.get(name)]
+        seen.append({"report": report, "touched": touched, "begun": dict(order.begun),
+                     "seconds": round(time.monotonic() - began, 1)})  # fmt: skip
+    return seen
+
+
+def prepare(client: Client, out: Path) -> None:
+    """The namespaces, and what no site makes (world.py)."""
+    for name in SITES:
+        client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        world.prepare(client, name, out)
+
+
+def main(arguments: list[str]) -> int:
+    """Make the experiment, and write ``result.json``."""
+    raise_loopback()
+    out = Path(arguments[0])
+    os.environ["FORESITE_TRIAL"] = str(out / "plane")
+    found = repository(out / "repository")
+    tools = locate(GROUPS)
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        world.managed(tools, out) as (plane, client, mirror),
+        plane.client() as its_own,
+    ):
+        # The trial has controllers here, and hosts that install at once.
+        patch.setattr(apply, "waits_for_machines", lambda _: True)
+        patch.setattr(wait, "LOOK_SECONDS", 1.0)
+        prepare(client, out)
+        hosts, order = Hosts(its_own, mirror), Order(mirror)
+        hosts.start()
+        try:
+            seen = experiment(found, hosts, order)
+        finally:
+            hosts.stop()
+    (out / "result.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
