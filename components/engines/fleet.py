@@ -1,5 +1,6 @@
 """A fleet as engines see it: where its manifests lie, and what is waited for in which ring."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -11,16 +12,16 @@ from schemas.kubernetes.grouping import group_by_key
 from schemas.model.fleet import Manifests, Rings
 from schemas.model.management import STACK
 
-HEALTH = (
-    "Cluster.cluster.x-k8s.io",
-    "KubeadmControlPlane.controlplane.cluster.x-k8s.io",
-    "MachineDeployment.cluster.x-k8s.io",
+HEALTH = re.compile(
+    r"Cluster\.cluster\.x-k8s\.io|MachineDeployment\.cluster\.x-k8s\.io"
+    r"|KubeadmControlPlane\.controlplane\.cluster\.x-k8s\.io"
 )
 """Kinds of a site that are waited for. Not its hosts, as one of 400 is always broken, and spare
 ones are never ready (Bare Metal Operator v0.13.2, computeConditions)."""
-PROGRAMS = ("Deployment.apps", "Ironic.ironic.metal3.io")
-"""Kinds of a management cluster that are waited for, besides providers of Cluster API."""
-PROVIDER = "Provider.operator.cluster.x-k8s.io"
+PROGRAMS = re.compile(
+    r"Deployment\.apps|Ironic\.ironic\.metal3\.io|\w+Provider\.operator\.cluster\.x-k8s\.io"
+)
+"""Kinds of a management cluster that are waited for."""
 TOLD = Told(__file__)
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
 
@@ -72,9 +73,11 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Member:
     """A site as engines see it, by its objects."""
     every = [each for made in objects.values() for each in made]
     there = [each for each in every if each.target is Target.MANAGEMENT]
-    its_own = site.name.startswith(STACK)
-    names = management_names(site)
-    warns = (each for each in every if each.group_kind == _BINDING)
+    its_own, names = site.name.startswith(STACK), management_names(site)
+    kinds, bindings = (
+        PROGRAMS if its_own else HEALTH,
+        [e for e in every if e.group_kind == _BINDING],
+    )
     return Member(
         site.name,
         site.file.management,
@@ -83,16 +86,14 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Member:
         namespace=names.namespace,
         cluster=names.cluster,
         folders=frozenset(each.target for each in every),
-        health=[_reference(each) for each in there if _is_waited_for(each, its_own=its_own)],
-        ignore={
-            (each.key[0].rpartition("/")[0], each.kind): each.ignore
-            for each in there
-            if each.ignore
-        },
-        lax=tuple(
-            each.key[3] for each in warns if "Deny" not in each.body["spec"]["validationActions"]
-        ),
+        health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
+        ignore={(e.key[0].rpartition("/")[0], e.kind): e.ignore for e in there if e.ignore},
+        lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
     )
+
+
+def _reference(manifest: Manifest) -> Json:
+    return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
 
 
 def advice(fleet: Fleet) -> Iterator[str]:
@@ -101,13 +102,3 @@ def advice(fleet: Fleet) -> Iterator[str]:
     for each in fleet.members:
         if each.lax:
             yield TOLD.say("lax", site=each.name, names=", ".join(each.lax))
-
-
-def _is_waited_for(manifest: Manifest, *, its_own: bool) -> bool:
-    kind = manifest.group_kind
-    return kind in PROGRAMS or kind.endswith(PROVIDER) if its_own else kind in HEALTH
-
-
-def _reference(manifest: Manifest) -> Json:
-    api_version, kind, namespace, name = manifest.key
-    return {"apiVersion": api_version, "kind": kind, "name": name, "namespace": namespace}

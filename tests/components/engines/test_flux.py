@@ -1,14 +1,17 @@
 """Flux's objects: every site waits for the ring before it, every barrier for its ring, and nothing
 deletes."""
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
+from types import SimpleNamespace
 
 import pytest
 
 from components.engines import flux
 from components.engines.fleet import Fleet, Member
 from components.making.manifest import Json, Target
-from schemas.kubernetes.objects import check_object
+from schemas.kubernetes.objects import check_object, load_crds
 from schemas.model.fleet import Manifests, Rings
 
 BOTH = frozenset(Target)
@@ -148,7 +151,7 @@ def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
         for each in group
         if "path" in each.get("spec", {})
     }
-    assert f"./{before}a/site" in paths and f"./{before}flux/mgmt/rings/0" in paths
+    assert f"{before}a/site" in paths and f"{before}flux/mgmt/rings/1" in paths
 
 
 def test_a_site_without_a_cluster_of_its_own_has_one_kustomization() -> None:
@@ -164,3 +167,69 @@ def test_a_private_repository_has_a_secret() -> None:
 def test_a_thousand_sites_have_three_edges_each() -> None:
     made = objects(fleet(*(site(f"s{n:03}", n % 10) for n in range(1000))))
     assert sum(map(len, edges(made).values())) == 4 * 1000 - 100 + 9
+
+
+# --- health ---------------------------------------------------------------------------------------
+
+KINDS = ("Cluster", "MachineDeployment", "KubeadmControlPlane")
+FIT = {"Available": "True", "RollingOut": "False"}
+
+
+def expressions() -> dict[str, str]:
+    (made, *_) = flux.files(fleet(site("a", 0)))["mgmt/fleet/sites/a.yaml"]
+    return {each["kind"]: each["current"] for each in made["spec"]["healthCheckExprs"]}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_expressions_ask_for_fields_that_the_stored_definitions_have(kind: str) -> None:
+    (crd,) = [each for each in load_crds() if each["spec"]["names"]["kind"] == kind]
+    schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    for path in re.findall(
+        r"(?:spec|status)(?:\.\w+)+", expressions()[kind].replace(".exists", "")
+    ):
+        found = schema
+        for step in path.split("."):
+            found = found["properties"][step]
+
+
+def healthy(
+    wanted: int = 4,
+    kind: str = "MachineDeployment",
+    strategy: str = "RollingUpdate",
+    conditions: Mapping[str, str] = FIT,
+    **status: int,
+) -> bool:
+    """An expression's verdict, read as Python: its operators mean the same there."""
+    counts = dict.fromkeys(("replicas", "upToDateReplicas", "availableReplicas"), wanted) | status
+    updated = {"v1beta1": {"updatedReplicas": status.get("updatedReplicas", wanted)}}
+    said = [{"type": name, "status": value} for name, value in {**FIT, **conditions}.items()]
+    spec = {"replicas": wanted, "rollout": {"strategy": {"type": strategy}}}
+    body = {"spec": spec, "status": {**counts, "conditions": said, "deprecated": updated}}
+    names = json.loads(json.dumps(body), object_hook=lambda found: SimpleNamespace(**found))
+    exists = re.compile(r"status\.conditions\.exists\(c, (.*?)\)")
+    text = exists.sub(r"any(\1 for c in status.conditions)", expressions()[kind])
+    for was, now in (("&&", "and"), ("||", "or"), ("!any", "not any")):
+        text = text.replace(was, now)
+    return bool(eval(text, vars(names)))
+
+
+@pytest.mark.parametrize("kind", ["MachineDeployment", "KubeadmControlPlane"])
+def test_machines_are_healthy_once_all_are_of_this_template(kind: str) -> None:
+    assert healthy(kind=kind)
+    assert not healthy(kind=kind, updatedReplicas=0)  # its Machines still show the state of before
+    assert not healthy(kind=kind, upToDateReplicas=3)
+    assert not healthy(kind=kind, conditions={"RollingOut": "True"})
+    assert not healthy(kind=kind, conditions={"Available": "False"})
+
+
+def test_a_pool_that_may_be_out_as_a_whole_needs_half_of_it() -> None:
+    assert healthy(availableReplicas=3) and healthy(availableReplicas=2)
+    assert not healthy(availableReplicas=1) and not healthy(1, availableReplicas=0)
+    assert healthy(0)
+
+
+def test_a_pool_that_rolls_by_hand_is_only_asked_to_be_there() -> None:
+    old, rolls = {"upToDateReplicas": 0, "updatedReplicas": 0}, {"RollingOut": "True"}
+    assert healthy(4, "MachineDeployment", "OnDelete", rolls, **old)
+    assert not healthy(4, "MachineDeployment", "OnDelete", rolls, availableReplicas=0, **old)
+    assert not healthy(4, "MachineDeployment", "RollingUpdate", rolls, **old)
