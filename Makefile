@@ -123,5 +123,6 @@ bench: .venv/.ready ## Measure Foresite against its rivals
 	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane scheduling given rivals
 	@$(PYTHON) -m bench.offline
 	@$(PYTHON) -m bench.preview
+	@$(PYTHON) -m bench.engines
 	@$(PYTHON) -m bench.engine
 	@$(PYTHON) -m bench.scheduling
