@@ -26,7 +26,7 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     found: dict[str, list[Json]] = {}
     said = {"namespace": fleet.manifests.namespace}
     for name, itself, rings in fleet.by_management():
-        top, before = f"{name}/fleet", list[Json]()
+        top, before = f"{name}/fleet", [{"name": "fleet.root"}]
         members = [each for sites in rings.values() for each in sites]
         found[f"{top}/source.yaml"] = _source(fleet, name, [itself] if itself else [], members)
         if itself:

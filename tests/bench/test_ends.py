@@ -63,7 +63,7 @@ def test_offline_beside_rivals(tmp_path: Path, out: Path, monkeypatch: pytest.Mo
 def test_engines(out: Path) -> None:
     assert engines.main(["--sites", "2", "--hosts", str(fleet.SMALLEST)]) == 0
     found = json.loads((out / "engines.json").read_text("utf-8"))
-    assert found["edges"] == 10 and found["bytes of one artifact, packed"] > 0
+    assert found["edges"] == 12 and found["bytes of one artifact, packed"] > 0
 
 
 def test_preview(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
