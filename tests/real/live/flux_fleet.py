@@ -27,7 +27,7 @@ STATES = [
 ]
 """The fleet as it is first, and four other contents of its pool, for each of which it rolls."""
 SOAK_SECONDS = 6
-_TIMES = {"interval": "2s", "retryInterval": "1s", "timeout": "5s"}
+_TIMES = {"interval": "5s", "retryInterval": "1s", "timeout": "5s"}
 Json = dict[str, Any]
 
 
