@@ -154,7 +154,7 @@ def first(play: Play) -> Json:
 
 
 def good(play: Play) -> Json:
-    """Another content of a pool, and while the first ring rolls a commit with one more, which passes
+    """Another content of a pool, and while the first ring rolls a commit with one more: that passes
     all rings, each after a soak."""
     play.render(1)
     between = play.commit()
