@@ -123,6 +123,7 @@ bench: .venv/.ready ## Measure Foresite against its rivals
 	@$(PYTHON) -m tools.toolchain ensure pulumi controlplane scheduling given rivals
 	@$(PYTHON) -m bench.offline
 	@$(PYTHON) -m bench.preview
+	@$(PYTHON) -m bench.engines
 	@$(PYTHON) -m bench.engine
 	@$(PYTHON) -m bench.stacks
 	@$(PYTHON) -m bench.scheduling

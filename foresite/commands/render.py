@@ -2,7 +2,7 @@
 
 <out>/<site>/<cluster>/<component>/<kind>.yaml, where the cluster is ``management`` or ``site``;
 <out>/<site>/index.json says which files there are. A site's folder is replaced as a whole or not at
-all.
+all. For an engine, <out>/<engine>/ has its objects, a folder for each management cluster.
 """
 
 import argparse
@@ -12,8 +12,11 @@ import os
 from collections import Counter
 from pathlib import Path
 
+from components.engines import ENGINES
+from components.engines.fleet import Fleet, Member, member
+from components.engines.fleet import advice as fleet_advice
 from components.making.dump import dump_all
-from components.making.manifest import Manifest
+from components.making.manifest import Json, Manifest
 from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, no_site, print_report, repository
@@ -22,8 +25,13 @@ from foresite.scratch import clear, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
-from schemas.model.management import STACK
+from schemas.model.fleet import FleetFile
+from schemas.model.management import FOLDER, STACK
 from schemas.reading.bounded import parse_json, read_regular
+from schemas.reading.fleet_file import read_fleet
+from schemas.reading.site_files import names_in
+from schemas.rules.engines import engine_problems
+from schemas.site_parts import load_stack
 
 INDEX = "index.json"
 MAX_INDEX = 4 * 1024 * 1024
@@ -31,50 +39,78 @@ MAX_INDEX = 4 * 1024 * 1024
 
 
 def run(options: argparse.Namespace) -> int:
-    """Render the named sites, or a management cluster in a folder with the name of its stack;
-    nothing is written where one has a problem."""
-    root = repository(options)
+    """Render the named sites, or a management cluster in a folder with the name of its stack, or
+    with an engine's objects all of them; nothing is written where one has a problem."""
+    root, engine = repository(options), options.engine
     if options.management and options.sites:
         raise UsageError("give sites, or --management: they are rendered apart")
+    if engine and (options.management or options.sites):
+        raise UsageError(
+            "--for takes the whole fleet, as rings wait: leave sites and management out"
+        )
     loaded = stacks(root, [STACK + options.management] if options.management else options.sites)
     if not loaded:
         raise UsageError(no_site(root))
-    problems = [problem for each in loaded.values() for problem in each.problems]
+    file, problems = read_fleet(root) if engine else (FleetFile(), [])
+    if engine:
+        loaded |= {n: load_stack(root, n) for n in (STACK + e for e in names_in(root / FOLDER))}
+        read = ((e.site, e.document) for e in loaded.values() if e.site and e.document)
+        problems = problems or [*engine_problems(root, engine, file, read)]
+    problems += [problem for each in loaded.values() for problem in each.problems]
     sites = [each.site for each in loaded.values() if each.site is not None and not problems]
     made = parallel.each(_files, sites)
-    for _, examined in made:
+    for _, examined, _ in made:
         problems += findings(loaded[examined.site], examined, root)
     if problems:
         show_problems(options.format, loaded, problems)
         return FOUND
-    rendered = {examined.site: files for files, examined in made}
-    for site, files in rendered.items():
-        write(options.out / site, files)
-    _report(options, rendered)
+    rendered = {examined.site: files for files, examined, _ in made}
+    advice = list[str]()
+    if engine and file.manifests:
+        fleet = Fleet(file.rings, file.manifests, tuple(e for _, _, e in made if e))
+        rendered[engine], advice = _for_engine(engine, fleet)
+    places = {name: _own_folder(options.out / name) for name in rendered}
+    for name, folder in places.items():
+        _put(folder, rendered[name])
+    _report(options, rendered, advice)
     return OK
 
 
-def _files(site: Site) -> tuple[dict[str, str], Examined]:
-    """The files of a site, none where its objects are not sound, and what was found of these."""
+def _for_engine(engine: str, fleet: Fleet) -> tuple[dict[str, str], list[str]]:
+    """An engine's files, and what it does not do."""
+    made = ENGINES[engine]
+    files = indexed({"engine": engine}, made.files(fleet))
+    return files, [*fleet_advice(fleet), *made.advice(fleet)]
+
+
+def _files(site: Site) -> tuple[dict[str, str], Examined, Member | None]:
+    """The files of a site, none where its objects are not sound, what was found of these, and what
+    an engine must know of it."""
     objects = site_objects(site)
     examined = examine(site, objects)
-    return (files_of(site, objects) if examined.sound else {}), examined
+    if not examined.sound:
+        return {}, examined, None
+    return files_of(site, objects), examined, member(site, objects)
 
 
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
     """The files of a site by path, in the order that they would be applied; the index last."""
     groups = group_by_key(
-        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", each)
+        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", each.body)
         for component, manifests in objects.items()
         for each in manifests
     )
-    files = {path: dump_all([each.body for each in group]) for path, group in groups.items()}
+    return indexed({"site": site.name, "release": site.release.release}, groups)
+
+
+def indexed(head: dict[str, str], groups: dict[str, list[Json]]) -> dict[str, str]:
+    """The text of each file, and last an index that begins with ``head``."""
+    files = {path: dump_all(group) for path, group in groups.items()}
     listed = {
         path: {"objects": len(groups[path]), "sha256": hashlib.sha256(text.encode()).hexdigest()}
         for path, text in files.items()
     }
-    index = {"site": site.name, "release": site.release.release, "files": listed}
-    return {**files, INDEX: json.dumps(index, indent=2) + "\n"}
+    return {**files, INDEX: json.dumps({**head, "files": listed}, indent=2) + "\n"}
 
 
 def write(folder: Path, files: dict[str, str]) -> None:
@@ -82,12 +118,21 @@ def write(folder: Path, files: dict[str, str]) -> None:
 
     Raises UsageError where the folder holds something else, OSError where it cannot be written.
     """
-    folder = Path(os.path.realpath(folder))  # a link stays, and what it leads to is replaced
+    _put(_own_folder(folder), files)
+
+
+def _own_folder(folder: Path) -> Path:
+    """Where a folder really lies: a link stays, and what it leads to is replaced."""
+    folder = Path(os.path.realpath(folder))
     foreign = _foreign(folder)
     if foreign is not None:
         raise UsageError(
             f"{foreign} is not a file that render wrote; give another --out, or remove it"
         )
+    return folder
+
+
+def _put(folder: Path, files: dict[str, str]) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     clear(folder)
     with scratch(folder) as fresh:
@@ -113,13 +158,15 @@ def _listed_files(index: Path) -> list[str]:
     """The files that an index names, and itself; none where it is not an index of ours."""
     try:
         data = parse_json(read_regular(index, MAX_INDEX))
-        ours = data.keys() == {"site", "release", "files"}
+        ours = data.keys() in ({"site", "release", "files"}, {"engine", "files"})
         return [INDEX, *map(str, data["files"])] if ours else []
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return []
 
 
-def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) -> None:
+def _report(
+    options: argparse.Namespace, rendered: dict[str, dict[str, str]], advice: list[str]
+) -> None:
     lines = []
     for site, files in rendered.items():
         index, folders = json.loads(files[INDEX])["files"], Counter[Path]()
@@ -128,5 +175,8 @@ def _report(options: argparse.Namespace, rendered: dict[str, dict[str, str]]) ->
         where = shorten(str(options.out / site), 300)
         lines.append(f"{where}: {folders.total()} objects in {len(index)} files")
         lines += [f"  {folder}: {number} objects" for folder, number in folders.items()]
-    listed = {site: list(files) for site, files in rendered.items()}
-    print_report(options.format, {"out": str(options.out), "sites": listed}, lines, folded=False)
+    lines += [f"advice: {each}" for each in advice]
+    data = {"out": str(options.out), "sites": {name: list(each) for name, each in rendered.items()}}
+    if options.engine:
+        data |= {"engine": options.engine, "advice": advice}
+    print_report(options.format, data, lines, folded=False)

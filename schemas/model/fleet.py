@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, Model, RelativePath, text_form
+from schemas.model.primitives import DnsLabel, Model, RelativePath, SecretName, text_form
 
 _REF = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}[A-Za-z0-9]"
 
@@ -39,6 +39,8 @@ class Manifests(Model):
     manifests gets another one."""
     namespace: DnsLabel = "foresite"
     """Namespace of Flux's objects on each management cluster."""
+    secret: SecretName | None = None
+    """Secret there with the repository's credentials, for Flux; without it anybody can read it."""
 
 
 class FleetFile(Model):

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from bench import engine, fleet, offline, preview, runs, scheduling, stacks
+from bench import engine, engines, fleet, offline, preview, runs, scheduling, stacks
 from bench.clock import Run
 from components.making.dump import dump_all
 from tests.kit.repository import ROOT, all_sites
@@ -27,9 +27,9 @@ STAND_IN = '#!/bin/sh\necho "$@"\n'
 def out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Where figures go; modules stay compiled, which a benchmark does anew for itself."""
     folder = tmp_path / "out"
-    for module in (engine, offline, preview, scheduling, stacks):
+    for module in (engine, engines, offline, preview, scheduling, stacks):
         monkeypatch.setattr(module, "OUT", folder)
-    for module in (offline, preview):
+    for module in (engines, offline, preview):
         monkeypatch.setattr(module, "environment", lambda _scratch: dict(os.environ))
     return folder
 
@@ -58,6 +58,12 @@ def test_offline_beside_rivals(tmp_path: Path, out: Path, monkeypatch: pytest.Mo
     assert offline.main(["--sizes", size, "--rounds", "0", "--no-compare"]) == 0
     table = (out / "offline.md").read_text("utf-8")
     assert all(f"\n| {name} | " in table for name in there)
+
+
+def test_engines(out: Path) -> None:
+    assert engines.main(["--sites", "2", "--hosts", str(fleet.SMALLEST)]) == 0
+    found = json.loads((out / "engines.json").read_text("utf-8"))
+    assert found["edges"] == 12 and found["bytes of one artifact, packed"] > 0
 
 
 def test_preview(tmp_path: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> None:

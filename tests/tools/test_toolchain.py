@@ -66,6 +66,8 @@ def machine(tmp_path: Path) -> Machine:
         ("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
         ("clusterctl", "sigs.k8s.io/cluster-api"),
         ("capi-operator", "sigs.k8s.io/cluster-api-operator"),
+        ("kustomize-controller", "github.com/fluxcd/kustomize-controller"),
+        ("source-controller", "github.com/fluxcd/source-controller"),
         ("capm3", "github.com/metal3-io/cluster-api-provider-metal3"),
         ("metal3-ipam", "github.com/metal3-io/ip-address-manager"),
         ("kustomize", "sigs.k8s.io/kustomize/kustomize/v5"),

@@ -15,9 +15,9 @@ TOOLS = Path(__file__).resolve().parent.parent
 VERSIONS = TOOLS / "versions.toml"
 GROUPS = (
     "pulumi", "controlplane", "newest", "cluster-api", "scheduling", "remediation", "snapshots",
-    "given", "schedulers", "metal3", "pivot", "management", "objectstore", "rivals",
+    "given", "schedulers", "metal3", "pivot", "management", "engines", "objectstore", "rivals",
 )  # fmt: skip
-OPTIONAL = ("schedulers", "metal3", "pivot", "management", "objectstore", "rivals")
+OPTIONAL = ("schedulers", "metal3", "pivot", "management", "engines", "objectstore", "rivals")
 """Made ready only where they are named: long proofs and measurements alone run them."""
 _SOURCES = ("go.mod", "go.sum", "main.go")
 

@@ -19,7 +19,7 @@ def settled(mirror: Mirror, group: str, site: str = SITE) -> bool:
     if group == CONTROL:
         return _control_plane(mirror, site)
     deployment = mirror.get("MachineDeployment", group, site)
-    machines = [each for each in mirror.all("Machine") if group_of(each) == group]
+    machines = _members(mirror, "Machine", group, site)
     if deployment is None or not _observed(deployment):
         return deployment is None and not machines
     wanted = deployment["spec"]["replicas"]
@@ -28,11 +28,16 @@ def settled(mirror: Mirror, group: str, site: str = SITE) -> bool:
         return False
     if deployment["spec"]["rollout"]["strategy"]["type"] == "OnDelete":
         return True
-    sets = [each for each in mirror.all("MachineSet") if group_of(each) == group]
+    sets = _members(mirror, "MachineSet", group, site)
     asked = _template(deployment)
     now = [each for each in sets if _template(each) == asked]
     former = [each for each in sets if _template(each) != asked]
     return _available(now) == wanted and not any(each["spec"]["replicas"] for each in former)
+
+
+def _members(mirror: Mirror, kind: str, group: str, site: str) -> list[Manifest]:
+    every = (each for each in mirror.all(kind) if each["metadata"]["namespace"] == site)
+    return [each for each in every if group_of(each) == group]
 
 
 def _available(sets: list[Manifest]) -> int:
@@ -63,7 +68,7 @@ def _control_plane(mirror: Mirror, site: str) -> bool:
         return False
     status, wanted = body.get("status", {}), body["spec"]["replicas"]
     counts = ("replicas", "upToDateReplicas", "availableReplicas", "readyReplicas")
-    machines = [each for each in mirror.all("Machine") if group_of(each) == CONTROL]
+    machines = _members(mirror, "Machine", CONTROL, site)
     return len(machines) == wanted and all(status.get(name) == wanted for name in counts)
 
 

@@ -1,0 +1,104 @@
+"""A fleet as engines see it: where its manifests lie, and what is waited for in which ring."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from components.making.manifest import Json, Manifest, Target
+from components.making.told import Told
+from schemas.facts.adopted import management_names
+from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
+from schemas.model.fleet import Manifests, Rings
+from schemas.model.management import STACK
+
+HEALTH = re.compile(
+    r"Cluster\.cluster\.x-k8s\.io|MachineDeployment\.cluster\.x-k8s\.io"
+    r"|KubeadmControlPlane\.controlplane\.cluster\.x-k8s\.io"
+)
+"""Kinds of a site that are waited for. Not its hosts, as one of 400 is always broken, and spare
+ones are never ready (Bare Metal Operator v0.13.2, computeConditions)."""
+PROGRAMS = re.compile(
+    r"Deployment\.apps|Ironic\.ironic\.metal3\.io|\w+Provider\.operator\.cluster\.x-k8s\.io"
+)
+"""Kinds of a management cluster that are waited for."""
+TOLD = Told(__file__)
+_BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
+
+
+class Member(NamedTuple):
+    """A site, or a management cluster by itself.
+
+    ``ring`` is None for a management cluster. ``waited`` says that later rings wait for the site:
+    not for one that is held, and not for one that is decommissioned. ``namespace`` and ``cluster``
+    are its names on the management cluster. ``folders`` are the clusters that it has objects on.
+    ``health`` names the objects that are waited for; ``ignore`` has the fields that controllers
+    write, by API group and kind; ``lax`` names admission policies that only warn.
+    """
+
+    name: str
+    management: str
+    ring: int | None
+    waited: bool
+    namespace: str
+    cluster: str
+    folders: frozenset[Target]
+    health: list[Json]
+    ignore: Mapping[tuple[str, str], tuple[str, ...]]
+    lax: tuple[str, ...]
+
+
+class Fleet(NamedTuple):
+    """All sites and management clusters, in a fixed order."""
+
+    rings: Rings
+    manifests: Manifests
+    members: tuple[Member, ...]
+
+    def folder(self, *below: str) -> str:
+        """The path of a folder in the repository of the manifests."""
+        return "/".join((*filter(None, [self.manifests.path]), *below))
+
+    def by_management(self) -> Iterator[tuple[str, Member | None, dict[int, list[Member]]]]:
+        """Each management cluster: its name, itself where it has a file, and its sites by ring."""
+        grouped = group_by_key((each.management, each) for each in sorted(self.members))
+        for name in sorted(grouped):
+            found = grouped[name]
+            sites = group_by_key((each.ring, each) for each in found if each.ring is not None)
+            itself = next((each for each in found if each.ring is None), None)
+            yield name, itself, {ring: sites[ring] for ring in sorted(sites)}
+
+
+def member(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Member:
+    """A site as engines see it, by its objects."""
+    every = [each for made in objects.values() for each in made]
+    there = [each for each in every if each.target is Target.MANAGEMENT]
+    its_own, names = site.name.startswith(STACK), management_names(site)
+    kinds, bindings = (
+        PROGRAMS if its_own else HEALTH,
+        [e for e in every if e.group_kind == _BINDING],
+    )
+    return Member(
+        site.name,
+        site.file.management,
+        None if its_own else site.file.ring,
+        waited=not its_own and not site.file.held and site.file.decommission is None,
+        namespace=names.namespace,
+        cluster=names.cluster,
+        folders=frozenset(each.target for each in every),
+        health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
+        ignore={(e.key[0].rpartition("/")[0], e.kind): e.ignore for e in there if e.ignore},
+        lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
+    )
+
+
+def _reference(manifest: Manifest) -> Json:
+    return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
+
+
+def advice(fleet: Fleet) -> Iterator[str]:
+    """What a team has to see to, whatever engine it takes."""
+    yield TOLD.say("uncounted")
+    for each in fleet.members:
+        if each.lax:
+            yield TOLD.say("lax", site=each.name, names=", ".join(each.lax))

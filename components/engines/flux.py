@@ -1,0 +1,110 @@
+"""Flux's objects for a fleet (flux.yaml): on each management cluster a source, a Kustomization for
+each cluster, and a barrier for each ring that has sites there.
+
+A barrier depends on the sites of its ring, and the sites of the next ring on the barrier: four
+edges a site, where sites that depend on sites would need their product. Names of what is no site
+have a dot, which no site's name has.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from components.engines.fleet import Fleet, Member
+from components.making.manifest import SITE_LABEL, Json, Target, documents, fill, prune
+from components.making.told import Told
+from schemas.kubernetes.node_labels import OWN_DOMAIN
+
+ENGINE = "flux"
+TOLD = Told(__file__)
+(_NAMESPACE, _SOURCE, _ROOT, _MANAGEMENT, _SITE, _OWN, _ROOM, _BARRIER, _NOTE) = documents(__file__)
+
+
+def files(fleet: Fleet) -> dict[str, list[Json]]:
+    """The objects by file. The root applies what is in ``fleet``; a person applies ``source.yaml``
+    once."""
+    found: dict[str, list[Json]] = {}
+    said = {"namespace": fleet.manifests.namespace}
+    for name, itself, rings in fleet.by_management():
+        top, before = f"{name}/fleet", [{"name": "fleet.root"}]
+        members = [each for sites in rings.values() for each in sites]
+        found[f"{top}/source.yaml"] = _source(fleet, name, [itself] if itself else [], members)
+        if itself:
+            path = fleet.folder(itself.name, Target.MANAGEMENT.value)
+            body = _made(_MANAGEMENT, **said, path=path, health=itself.health)
+            found[f"{top}/management.yaml"], before = [body], [{"name": body["metadata"]["name"]}]
+        for number, sites in rings.items():
+            for each in sites:
+                found[f"{top}/sites/{each.name}.yaml"] = list(_site(fleet, each, before))
+            ring = {**said, "ring": f"fleet.ring-{number}"}
+            path = f"{name}/rings/{number}"
+            edges = [*before, *_edges(fleet, sites)]
+            body = _made(_BARRIER, **ring, path=fleet.folder(ENGINE, path), before=edges)
+            waited, others = (
+                " ".join(e.name for e in sites if e.waited is each) for each in (True, False)
+            )
+            found[f"{top}/rings/{number}.yaml"] = [body]
+            found[f"{path}/configmap.yaml"] = [_made(_NOTE, **ring, waited=waited, others=others)]
+            before = [{"name": ring["ring"]}]
+    return found
+
+
+def advice(fleet: Fleet) -> Iterator[str]:
+    """What Flux does not do with this fleet."""
+    found = {name: ", ".join(map(str, rings)) for name, _, rings in fleet.by_management() if rings}
+    if len(found) > 1:
+        yield TOLD.say("apart", rings="; ".join(f"{name} {each}" for name, each in found.items()))
+    yield TOLD.say("late")
+
+
+def _made(template: Json, **values: Any) -> Json:
+    """An object without what is empty."""
+    return prune(fill(template, {key: each or None for key, each in values.items()}))
+
+
+def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) -> list[Json]:
+    """Where the manifests come from, without what is of other management clusters: each
+    Kustomization unpacks all of it, each time. Of two patterns the later one holds."""
+    given = fleet.manifests
+    taken = [f"{ENGINE}/{name}", *(each.name for each in (*itself, *sorted(sites)))]
+    values = {
+        **given.model_dump(include={"namespace", "repository", "branch"}),
+        "credentials": {"name": given.secret} if given.secret else None,
+        "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in taken),
+        "path": fleet.folder(ENGINE, name, "fleet"),
+    }
+    return [_made(each, **values) for each in (_NAMESPACE, _SOURCE, _ROOT)]
+
+
+def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
+    """A site's Kustomizations: one for each cluster that it has objects on."""
+    source = fleet.manifests.namespace
+    labels = {SITE_LABEL: site.name, f"{OWN_DOMAIN}/ring": str(site.ring)}
+    said = {"site": site.name, "labels": labels}
+    ignore = [
+        {"target": {"group": re.escape(group), "kind": kind}, "paths": _pointers(fields)}
+        for (group, kind), fields in site.ignore.items()
+    ]
+    path = fleet.folder(site.name, Target.MANAGEMENT.value)
+    there = {"namespace": source, "before": before, "path": path, "health": site.health}
+    yield _made(_SITE, **said, **there, ignore=ignore)
+    if Target.SITE in site.folders:
+        yield _made(_ROOM, namespace=site.namespace)
+        path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
+        own = {"namespace": site.namespace, "source": source, "path": path, "kubeconfig": config}
+        yield _made(_OWN, **said, **own, before=[{"name": site.name, "namespace": source}])
+
+
+def _pointers(fields: Iterable[str]) -> list[str]:
+    return [f"/{each.replace('.', '/')}" for each in fields]
+
+
+def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:
+    """The dependencies of a barrier on its ring's sites."""
+    minutes = fleet.rings.soak_minutes
+    for each in (each for each in sites if each.waited):
+        yield {"name": each.name}
+        if Target.SITE in each.folders:
+            yield {"name": each.name, "namespace": each.namespace}
+        if minutes:
+            yield {"name": each.name, "readyExpr": TOLD.say("soaked", minutes=minutes)}

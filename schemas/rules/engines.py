@@ -1,0 +1,44 @@
+"""What keeps a fleet from being rendered for an engine: what fleet.yaml leaves out, and names that
+would be given twice."""
+
+from collections.abc import Iterable, Iterator
+
+from schemas.facts.adopted import management_names
+from schemas.facts.site import Site
+from schemas.model.fleet import FleetFile
+from schemas.model.problem import Problem, whole_file
+from schemas.model.texts import Words, words
+from schemas.reading.fleet_file import FILE
+from schemas.reading.site_files import read
+from schemas.reading.tree import Folder, Refused
+from schemas.reading.typed_document import place
+from schemas.reading.yaml_reader import Document, read_yaml
+
+
+def engine_problems(
+    root: Folder, engine: str, file: FleetFile, sites: Iterable[tuple[Site, Document]]
+) -> Iterator[Problem]:
+    """The problems of a fleet with an engine, which is also the name of the engine's folder."""
+    manifests = file.manifests
+    if manifests is None:
+        yield _in_fleet(root, words("manifests-missing", engine))
+        return
+    if engine == "flux" and manifests.secret is None and manifests.repository.startswith("ssh:"):
+        yield _in_fleet(root, words("repository-without-key"), "manifests", "repository")
+    for site, document in sites:
+        if site.name == engine:
+            yield place(document, ("site",), *words("engine-folder-taken", engine))
+        if engine == "flux" and management_names(site).namespace == manifests.namespace:
+            said = words("engine-namespace-taken", manifests.namespace)
+            yield place(
+                document, ("adopted", "namespace") if site.file.adopted else ("site",), *said
+            )
+        if {"/", ":"} & set(site.file.management):
+            yield place(document, ("management",), *words("engine-folder-unfit"))
+
+
+def _in_fleet(root: Folder, said: Words, *path: str) -> Problem:
+    """A problem at a path of fleet.yaml, or of the file as a whole where it is not there."""
+    data = read(root, FILE, ".")
+    document = None if isinstance(data, Refused) else read_yaml(data, FILE)[0]
+    return place(document, path, *said) if document else whole_file(FILE, *said)

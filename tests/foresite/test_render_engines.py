@@ -1,0 +1,179 @@
+"""``foresite render --for``: a whole fleet with an engine's objects, or nothing."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from components.engines import ENGINES
+from components.making.manifest import Json
+from foresite.cli import main
+from foresite.command import FAILED, FOUND, OK
+from foresite.commands import render
+from tests.foresite.test_render import tree
+from tests.kit.management import put, vendor
+from tests.kit.repository import FLEET, without_examples
+
+FILE = """\
+rings: {soak_minutes: 0}
+manifests:
+  repository: https://git.example/fleet-manifests.git
+  path: rendered
+  tag: fleet-1
+"""
+CLUSTERS = ("mgmt-jp-east", "mgmt-lab")
+
+
+def repository(root: Path, fleet: str = FILE) -> Path:
+    """Two sites, each on a management cluster of its own, with no value of an example."""
+    for folder in ("sites", "regions"):
+        shutil.copytree(FLEET / folder, root / folder)
+    for path in (*root.glob("sites/*.*"), *root.glob("regions/*")):
+        if path.name.startswith(("tokyo", "sapporo", "jp-north")):
+            path.unlink()
+        else:
+            path.write_text(without_examples(path.read_text()))
+    for name in CLUSTERS:
+        put(root, name, manifests=vendor(root))
+    (root / "fleet.yaml").write_text(fleet)
+    return root
+
+
+def rendered(root: Path, out: Path, *arguments: str, engine: str = "flux") -> int:
+    return main(["--root", str(root), "render", "--for", engine, "--out", str(out), *arguments])
+
+
+@pytest.fixture(scope="module", params=sorted(ENGINES))
+def made(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[str, Path]:
+    """An engine's name, and a fleet rendered for it."""
+    folder = tmp_path_factory.mktemp(request.param)
+    assert rendered(repository(folder / "in"), folder / "rendered", engine=request.param) == OK
+    return request.param, folder / "rendered"
+
+
+def test_all_folders_are_as_without_an_engine_and_the_engines_is_beside_them(
+    made: tuple[str, Path], tmp_path: Path
+) -> None:
+    engine, out = made
+    root = out.parent / "in"
+    for arguments in ((), *(("--management", name) for name in CLUSTERS)):
+        assert main(["--root", str(root), "render", "--out", str(tmp_path), *arguments]) == OK
+    found = tree(out)
+    mine = {path: data for path, data in found.items() if path.startswith(f"{engine}/")}
+    assert {path: data for path, data in found.items() if path not in mine} == tree(tmp_path)
+    index = json.loads(mine[f"{engine}/{render.INDEX}"])
+    assert index["engine"] == engine
+    listed = {f"{engine}/{path}" for path in index["files"]} | {f"{engine}/{render.INDEX}"}
+    assert listed == mine.keys()
+    assert rendered(root, out, engine=engine) == OK
+    assert tree(out) == found
+
+
+def test_what_flux_is_given_is_there(made: tuple[str, Path]) -> None:
+    """Each path is a folder with manifests, and each health check an object of it."""
+    engine, out = made
+    if engine != "flux":
+        return
+    folder, checked = out.parent, set()
+    for path in (out / "flux").glob("*/fleet/**/*.yaml"):
+        for body in yaml.safe_load_all(path.read_text()):
+            if body["kind"] != "Kustomization":
+                continue
+            below = [*(folder / body["spec"]["path"]).rglob("*.yaml")]
+            assert below and not any(each.name == "kustomization.yaml" for each in below)
+            texts = [each.read_text() for each in below]
+            there = {key(e) for text in texts for e in yaml.load_all(text, yaml.CSafeLoader)}
+            for check in body["spec"].get("healthChecks", ()):
+                assert key({**check, "metadata": check}) in there
+                checked.add(check["kind"])
+    machines = {"Cluster", "KubeadmControlPlane", "MachineDeployment"}
+    assert checked >= machines | {"CoreProvider", "Ironic", "Deployment"}
+
+
+def key(body: Json) -> tuple[str, ...]:
+    name = body["metadata"]
+    return body["apiVersion"], body["kind"], name.get("namespace", ""), name["name"]
+
+
+REPOSITORY, LAB = "repository: https://git.example/fleet-manifests.git", "sites/lab-1.yaml"
+REFUSED = {
+    ("fleet.yaml", FILE, "rings: {}\n"): "fleet.yaml:1:1: missing-field",
+    ("fleet.yaml", "git.example", "u:hunter2@git.example"): "fleet.yaml:3:",
+    ("fleet.yaml", ": rendered", ": ../rendered"): "fleet.yaml:4:9: invalid-value",
+    ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
+    ("fleet.yaml", "path: rendered", "namespace: lab-1"): f"{LAB}:2:7: reserved-name",
+    (LAB, "management: mgmt-lab", "management: a/b"): f"{LAB}:5:13: invalid-value",
+}
+
+
+@pytest.mark.parametrize("edit", REFUSED, ids=str)
+def test_a_fleet_that_does_not_fit_an_engine_is_refused(
+    edit: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path, was, now = edit
+    root = repository(tmp_path / "in")
+    shutil.rmtree(root / "management")
+    text = (root / path).read_text()
+    assert was in text
+    (root / path).write_text(text.replace(was, now))
+    assert rendered(root, tmp_path / "out") == FOUND
+    shown = capsys.readouterr().out
+    assert REFUSED[edit] in shown and "hunter2" not in shown
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_fleet_without_the_file_is_told_to_write_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repository(tmp_path / "in")
+    (root / "fleet.yaml").unlink()
+    assert rendered(root, tmp_path / "out") == FOUND
+    assert "fleet.yaml: missing-field" in capsys.readouterr().out
+
+
+def test_a_site_with_an_engines_name_is_refused_for_that_engine(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repository(tmp_path / "in")
+    for path in sorted((root / "sites").glob("lab-1.*")):
+        path.write_text(path.read_text().replace("lab-1", "flux"))
+        path.rename(path.with_name(path.name.replace("lab-1", "flux")))
+    assert rendered(root, tmp_path / "out") == FOUND
+    assert "sites/flux.yaml:2:7: reserved-name" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [("lab-1",), ("--management", "mgmt-lab")])
+def test_a_part_of_a_fleet_is_refused(
+    more: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert rendered(FLEET, tmp_path / "out", *more) == FAILED
+    assert "whole fleet" in capsys.readouterr().err
+
+
+def test_files_of_others_anywhere_keep_all_folders_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, out = repository(tmp_path / "in"), tmp_path / "out"
+    (out / "flux").mkdir(parents=True)
+    (out / "flux" / "mine.yaml").write_text("mine")
+    assert rendered(root, out) == FAILED
+    assert "render wrote" in capsys.readouterr().err
+    assert tree(out).keys() == {"flux/mine.yaml"}
+
+
+def test_the_report_says_what_an_engine_does_not_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repository(tmp_path / "in")
+    file = root / "sites" / "lab-1.yaml"
+    file.write_text(file.read_text() + "\npolicies: {advisory: [image-digest]}\n")
+    assert rendered(root, tmp_path / "out", "--format", "json") == OK
+    report = json.loads(capsys.readouterr().out)
+    _, lax, apart, _ = report["advice"]
+    assert lax.startswith("lab-1: admission policies that only warn: ")
+    assert apart.endswith("mgmt-jp-east 1; mgmt-lab 0")
+    assert report["engine"] == "flux"
