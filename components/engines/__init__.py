@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from types import ModuleType
 
-from components.engines import flux
+from components.engines import argocd, flux
 
-ENGINES: Mapping[str, ModuleType] = {flux.ENGINE: flux}
+ENGINES: Mapping[str, ModuleType] = {each.ENGINE: each for each in (argocd, flux)}
 """By an engine's name, which is also the name of its folder: ``files`` of its module gives the
 objects by file, without the index, and ``advice`` says what it does not do."""

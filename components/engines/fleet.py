@@ -26,6 +26,15 @@ TOLD = Told(__file__)
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
 
 
+class Place(NamedTuple):
+    """What a member has on a cluster: its namespaces, the kinds of its objects without one, as API
+    group and kind, and how many objects."""
+
+    namespaces: tuple[str, ...]
+    kinds: tuple[tuple[str, str], ...]
+    objects: int = 0
+
+
 class Member(NamedTuple):
     """A site, or a management cluster by itself.
 
@@ -33,7 +42,10 @@ class Member(NamedTuple):
     not for one that is held, and not for one that is decommissioned. ``namespace`` and ``cluster``
     are its names on the management cluster. ``folders`` are the clusters that it has objects on.
     ``health`` names the objects that are waited for; ``ignore`` has the fields that controllers
-    write, by API group and kind; ``lax`` names admission policies that only warn.
+    write, by API group and kind; ``lax`` names admission policies that only warn. ``places`` are
+    the clusters of ``folders`` with what is written there; ``context`` is the name by which people
+    know its own, once that answers. ``minutes`` are those in which all its machines are replaced,
+    one pool after the other.
     """
 
     name: str
@@ -44,8 +56,11 @@ class Member(NamedTuple):
     cluster: str
     folders: frozenset[Target]
     health: list[Json]
-    ignore: Mapping[tuple[str, str], tuple[str, ...]]
+    ignore: Mapping[tuple[str, str], list[str]]
     lax: tuple[str, ...]
+    places: Mapping[Target, Place] = {}
+    context: str | None = None
+    minutes: int = 0
 
 
 class Fleet(NamedTuple):
@@ -69,8 +84,8 @@ class Fleet(NamedTuple):
             yield name, itself, {ring: sites[ring] for ring in sorted(sites)}
 
 
-def member(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Member:
-    """A site as engines see it, by its objects."""
+def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int = 0) -> Member:
+    """A site as engines see it, by its objects; ``minutes`` are those of all its machines."""
     every = [each for made in objects.values() for each in made]
     there = [each for each in every if each.target is Target.MANAGEMENT]
     its_own, names = site.name.startswith(STACK), management_names(site)
@@ -87,13 +102,29 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]]) -> Member:
         cluster=names.cluster,
         folders=frozenset(each.target for each in every),
         health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
-        ignore={(e.key[0].rpartition("/")[0], e.kind): e.ignore for e in there if e.ignore},
+        ignore={
+            (e.key[0].rpartition("/")[0], e.kind): [f"/{f.replace('.', '/')}" for f in e.ignore]
+            for e in there
+            if e.ignore
+        },
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
+        places={
+            target: _place(group)
+            for target, group in group_by_key((e.target, e) for e in every).items()
+        },
+        context=site.file.cluster.context,
+        minutes=minutes,
     )
 
 
 def _reference(manifest: Manifest) -> Json:
     return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
+
+
+def _place(made: Sequence[Manifest]) -> Place:
+    spaces = sorted({each.key[2] for each in made} - {""})
+    wide = {(each.key[0].rpartition("/")[0], each.kind) for each in made if not each.key[2]}
+    return Place(tuple(spaces), tuple(sorted(wide)), len(made))
 
 
 def advice(fleet: Fleet) -> Iterator[str]:

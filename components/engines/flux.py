@@ -82,7 +82,7 @@ def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
     labels = {SITE_LABEL: site.name, f"{OWN_DOMAIN}/ring": str(site.ring)}
     said = {"site": site.name, "labels": labels}
     ignore = [
-        {"target": {"group": re.escape(group), "kind": kind}, "paths": _pointers(fields)}
+        {"target": {"group": re.escape(group), "kind": kind}, "paths": fields}
         for (group, kind), fields in site.ignore.items()
     ]
     path = fleet.folder(site.name, Target.MANAGEMENT.value)
@@ -93,10 +93,6 @@ def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
         path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
         own = {"namespace": site.namespace, "source": source, "path": path, "kubeconfig": config}
         yield _made(_OWN, **said, **own, before=[{"name": site.name, "namespace": source}])
-
-
-def _pointers(fields: Iterable[str]) -> list[str]:
-    return [f"/{each.replace('.', '/')}" for each in fields]
 
 
 def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:

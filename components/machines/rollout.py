@@ -286,3 +286,12 @@ def _ledgers(fleet: Fleet, out: dict[str, int]) -> Iterable[Ledger]:
 def add_ledgers(one: Ledger, other: Ledger) -> Ledger:
     """Both ledgers of a model as one."""
     return Ledger(one.model, *map(sum, zip(one[1:], other[1:], strict=True)))
+
+
+def full_minutes(fleet: Fleet, objects: Mapping[str, Iterable[Manifest]]) -> int:
+    """The minutes in which all machines of a site are replaced, with drains, a pool after the
+    other; 0 for one that ends."""
+    made = {(place, each.name): each for place, group in objects.items() for each in group}
+    groups = [each for each in fleet.groups if each.owner in made]
+    found = (duration(made[g.owner], g, g.replicas, fleet.at_once) for g in groups)
+    return ceil(60 * sum(map(sum, found)))

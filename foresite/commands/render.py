@@ -15,6 +15,8 @@ from pathlib import Path
 from components.engines import ENGINES
 from components.engines.fleet import Fleet, Member, member
 from components.engines.fleet import advice as fleet_advice
+from components.machines.fleet import from_site
+from components.machines.rollout import full_minutes
 from components.making.dump import dump_all
 from components.making.manifest import Json, Manifest
 from components.site import site_objects
@@ -34,6 +36,7 @@ from schemas.rules.engines import engine_problems
 from schemas.site_parts import load_stack
 
 INDEX = "index.json"
+ARGO_KEPT = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
 MAX_INDEX = 4 * 1024 * 1024
 """Bytes of an index at most; that of a large site has some 10,000."""
 
@@ -90,17 +93,28 @@ def _files(site: Site) -> tuple[dict[str, str], Examined, Member | None]:
     examined = examine(site, objects)
     if not examined.sound:
         return {}, examined, None
-    return files_of(site, objects), examined, member(site, objects)
+    minutes = full_minutes(from_site(site), objects)
+    return files_of(site, objects), examined, member(site, objects, minutes)
 
 
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
     """The files of a site by path, in the order that they would be applied; the index last."""
     groups = group_by_key(
-        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", each.body)
+        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", _body(each))
         for component, manifests in objects.items()
         for each in manifests
     )
     return indexed({"site": site.name, "release": site.release.release}, groups)
+
+
+def _body(manifest: Manifest) -> Json:
+    """The object as Argo CD and Flux get it: of what is kept though it is no longer made, the
+    Application is in sync (Argo CD v3.2.12, controller/state.go, CompareAppState)."""
+    if not manifest.keep:
+        return manifest.body
+    metadata = manifest.body["metadata"]
+    annotations = {**metadata["annotations"], **ARGO_KEPT}
+    return {**manifest.body, "metadata": {**metadata, "annotations": annotations}}
 
 
 def indexed(head: dict[str, str], groups: dict[str, list[Json]]) -> dict[str, str]:

@@ -6,7 +6,8 @@ from pydantic import Field
 
 from schemas.model.primitives import DnsLabel, Model, RelativePath, SecretName, text_form
 
-_REF = r"[A-Za-z0-9][A-Za-z0-9._/-]{0,200}[A-Za-z0-9]"
+_REF = r"[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*"
+"""A name that Git takes, but for one that ends with .lock (git-check-ref-format)."""
 
 
 class Rings(Model):
@@ -30,11 +31,11 @@ class Manifests(Model):
         ),
     ]
     """URL of the repository, without a password."""
-    branch: Annotated[str, text_form(_REF, "main")] = "main"
+    branch: Annotated[str, text_form(_REF, "main", longest=200)] = "main"
     """Branch that the engine follows."""
     path: RelativePath | None = None
     """Folder in the repository that ``foresite render --out`` writes to; default: its root."""
-    tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1")] | None = None
+    tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1", longest=200)] | None = None
     """Tag of the commit with the manifests, for Argo CD; it never moves, and each change of
     manifests gets another one."""
     namespace: DnsLabel = "foresite"

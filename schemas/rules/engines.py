@@ -1,6 +1,7 @@
 """What keeps a fleet from being rendered for an engine: what fleet.yaml leaves out, and names that
 would be given twice."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 from schemas.facts.adopted import management_names
@@ -25,6 +26,11 @@ def engine_problems(
         return
     if engine == "flux" and manifests.secret is None and manifests.repository.startswith("ssh:"):
         yield _in_fleet(root, words("repository-without-key"), "manifests", "repository")
+    tag = manifests.tag or ""
+    if engine == "argocd" and not tag:
+        yield _in_fleet(root, words("tag-missing"), "manifests")
+    elif engine == "argocd" and (tag == manifests.branch or not re.search("[0-9]", tag)):
+        yield _in_fleet(root, words("tag-moves", tag), "manifests", "tag")
     for site, document in sites:
         if site.name == engine:
             yield place(document, ("site",), *words("engine-folder-taken", engine))

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from components.making.manifest import Target
+from components.making.manifest import Manifest, Target
 from components.site import site_objects
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
@@ -23,6 +23,8 @@ from tests.golden import every_site
 from tests.kit.repository import FLEET, ROOT, copy_sites
 
 MEASURED = ("lab-1", "tokyo-1")
+COMPARED = "argocd.argoproj.io/compare-options"
+"""What leaves an Application in sync once an object is no longer made."""
 
 
 def tree(folder: Path) -> dict[str, bytes]:
@@ -125,6 +127,7 @@ def test_files_hold_exactly_the_objects(name: str) -> None:
     index = json.loads(files.pop(render.INDEX))
     assert index["files"].keys() == files.keys()
     left = [(m.target, component, m.body) for component, made in objects.items() for m in made]
+    kept = {m.key for made in objects.values() for m in made if m.keep}
     for path, text in files.items():
         assert text.endswith("\n")
         assert index["files"][path]["sha256"] == hashlib.sha256(text.encode()).hexdigest()
@@ -133,7 +136,10 @@ def test_files_hold_exactly_the_objects(name: str) -> None:
         assert index["files"][path]["objects"] == len(documents)
         for body in documents:
             assert file == f"{body['kind'].lower()}.yaml"
-            left.remove((Target(cluster), component, body))
+            found = Manifest("", body, Target(cluster))
+            compared = body["metadata"].get("annotations", {}).pop(COMPARED, None)
+            assert compared == ("IgnoreExtraneous" if found.key in kept else None)
+            left.remove((found.target, component, body))
     assert not left
 
 

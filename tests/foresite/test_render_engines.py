@@ -107,6 +107,12 @@ REFUSED = {
     ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
     ("fleet.yaml", "path: rendered", "namespace: lab-1"): f"{LAB}:2:7: reserved-name",
     (LAB, "management: mgmt-lab", "management: a/b"): f"{LAB}:5:13: invalid-value",
+    ("fleet.yaml", "  tag: fleet-1\n", ""): "fleet.yaml:3:3: missing-field",
+    ("fleet.yaml", "fleet-1", "main"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "fleet-1", "latest"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "tag: fleet-1", "branch: v26.1\n  tag: v26.1"): "fleet.yaml:6:8: invalid-value",
+    ("fleet.yaml", "fleet-1", "fleet 1"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "fleet-1", "fleet..1"): "fleet.yaml:5:8: invalid-value",
 }
 
 
@@ -120,7 +126,8 @@ def test_a_fleet_that_does_not_fit_an_engine_is_refused(
     text = (root / path).read_text()
     assert was in text
     (root / path).write_text(text.replace(was, now))
-    assert rendered(root, tmp_path / "out") == FOUND
+    engine = "argocd" if "fleet-1" in was else "flux"
+    assert rendered(root, tmp_path / "out", engine=engine) == FOUND
     shown = capsys.readouterr().out
     assert REFUSED[edit] in shown and "hunter2" not in shown
     assert not (tmp_path / "out").exists()

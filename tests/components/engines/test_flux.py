@@ -34,7 +34,7 @@ def site(
             "namespace": name,
         }
     ]
-    ignore = {("metal3.io", "BareMetalHost"): ("spec.online",)}
+    ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
     return Member(name, management, ring, waited, name, name, folders, health, ignore, ())
 
 

@@ -1,0 +1,176 @@
+"""Argo CD's objects: waves are rings, each Application has one tag and one project, and nothing
+deletes."""
+
+import json
+from typing import Any
+
+import pytest
+
+from components.engines import argocd
+from components.engines.fleet import Fleet, Member, Place
+from components.making.manifest import Json, Target
+from schemas.kubernetes.objects import check_object
+from schemas.model.fleet import Manifests, Rings
+
+HOSTS = Place(("a", "b"), (("", "Namespace"),))
+OWN = Place(("cache",), (("rbac.authorization.k8s.io", "ClusterRole"),))
+BOTH = {Target.MANAGEMENT: HOSTS, Target.SITE: OWN}
+
+
+def site(name: str, ring: int | None, management: str = "mgmt", **more: Any) -> Member:
+    ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
+    found = Member(name, management, ring, True, name, name, frozenset(BOTH), [], ignore, ())
+    return found._replace(places=BOTH, context=f"{name}@admin", minutes=90)._replace(**more)
+
+
+def fleet(*members: Member, soak: int = 0, **manifests: str | None) -> Fleet:
+    where = {"repository": "https://git.example/fleet.git", "tag": "fleet-1", **manifests}
+    rings = Rings(soak_minutes=soak, late_minutes=60)
+    return Fleet(rings, Manifests.model_validate(where), members)
+
+
+def objects(found: Fleet) -> dict[str, Json]:
+    """The objects by kind and name; each has the form that Argo CD takes, and is there once."""
+    made: dict[str, Json] = {}
+    for body in (each for group in argocd.files(found).values() for each in group):
+        assert check_object(body) == []
+        key = f"{body['kind']} {body['metadata']['name']}"
+        assert key not in made
+        made[key] = body
+    return made
+
+
+def waves(made: dict[str, Json]) -> dict[str, int]:
+    wave = "argocd.argoproj.io/sync-wave"
+    found = (each["metadata"] for each in made.values() if each["kind"] == "Application")
+    return {each["name"]: int(each["annotations"][wave]) for each in found if "annotations" in each}
+
+
+MANAGEMENT = site("management.mgmt", None, waited=False, places={Target.MANAGEMENT: HOSTS})
+
+
+def test_a_wave_is_a_ring_of_all_management_clusters_after_these_themselves() -> None:
+    other = site("d", 1, management="other")
+    found = waves(objects(fleet(site("c", 9), site("a", 0), site("b", 1), other, MANAGEMENT)))
+    assert found == {
+        "management.mgmt": -1, "a": 0, "cluster.a": 1, "b": 2, "cluster.b": 3,
+        "d": 2, "cluster.d": 3, "c": 18, "cluster.c": 19,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("waited", "said"), [(True, "true"), (False, "false")])
+def test_a_held_site_is_in_its_ring_and_says_that_nobody_waits(waited: bool, said: str) -> None:
+    made = objects(fleet(site("a", 1, waited=waited), MANAGEMENT))
+    label = "foresite.dev/waited-for"
+    assert waves(made) == {"management.mgmt": -1, "a": 2, "cluster.a": 3}
+    for name in ("a", "cluster.a"):
+        assert made[f"Application {name}"]["metadata"]["labels"][label] == said
+    assert made["Application management.mgmt"]["metadata"]["labels"][label] == "true"
+
+
+def test_nothing_deletes_replaces_or_follows_a_branch() -> None:
+    made = objects(fleet(site("a", 0), MANAGEMENT, tag="releases/fleet-2"))
+    text = json.dumps(made)
+    for word in (
+        "finalizer",
+        "Replace",
+        "Force",
+        "rollingSync",
+        "CreateNamespace",
+        "ApplicationSet",
+    ):
+        assert word not in text
+    for name, body in made.items():
+        if body["kind"] != "Application":
+            continue
+        spec, is_root = body["spec"], name == "Application fleet.root"
+        automated = {"enabled": True, "prune": False, "selfHeal": not is_root, "allowEmpty": False}
+        assert spec["syncPolicy"]["automated"] == automated
+        options = set(spec["syncPolicy"]["syncOptions"])
+        assert ("ApplyOutOfSyncOnly=true" in options) != is_root
+        assert {"ServerSideApply=true", "FailOnSharedResource=true"} <= options
+        if is_root:
+            assert spec["source"]["targetRevision"] == "main" and spec["syncPolicy"]["retry"] == {
+                "limit": 0
+            }
+            continue
+        assert spec["source"]["targetRevision"] == "refs/tags/releases/fleet-2"
+        guards = body["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
+        assert guards == "Prune=false,Delete=false"
+
+
+def test_an_application_writes_to_its_own_namespaces_of_one_cluster() -> None:
+    made = objects(fleet(site("a", 0)))
+    for name, cluster, place in (("a", "mgmt", HOSTS), ("cluster.a", "a@admin", OWN)):
+        spec, project = (
+            made[f"Application {name}"]["spec"],
+            made[f"AppProject foresite-{name}"]["spec"],
+        )
+        assert spec["project"] == f"foresite-{name}"
+        assert spec["destination"] == {"name": cluster, "namespace": place.namespaces[0]}
+        assert project["destinations"] == [
+            {"name": cluster, "namespace": e} for e in place.namespaces
+        ]
+        assert project["clusterResourceWhitelist"] == [
+            {"group": g, "kind": k} for g, k in place.kinds
+        ]
+        assert project["sourceRepos"] == [spec["source"]["repoURL"]]
+    root = made["AppProject foresite"]["spec"]
+    assert root["namespaceResourceWhitelist"] == [{"group": "argoproj.io", "kind": "Application"}]
+    assert root["clusterResourceWhitelist"] == [] and "*" not in json.dumps(root)
+
+
+def test_only_hosts_have_fields_that_others_write() -> None:
+    made = objects(fleet(site("a", 0)))
+    spec = made["Application a"]["spec"]
+    assert spec["ignoreDifferences"] == [
+        {"group": "metal3.io", "kind": "BareMetalHost", "jsonPointers": ["/spec/online"]}
+    ]
+    assert "RespectIgnoreDifferences=true" in spec["syncPolicy"]["syncOptions"]
+    assert "ignoreDifferences" not in made["Application cluster.a"]["spec"]
+
+
+def test_a_site_is_late_after_its_machines_could_have_been_replaced() -> None:
+    made = objects(fleet(site("a", 0), soak=30))
+    for name, minutes in (("a", "150"), ("cluster.a", "60")):
+        annotations = made[f"Application {name}"]["metadata"]["annotations"]
+        assert annotations["foresite.dev/late-minutes"] == minutes
+        assert annotations["foresite.dev/soak-minutes"] == "30"
+
+
+def test_a_cluster_that_argo_cd_cannot_know_gets_nothing_and_that_is_said() -> None:
+    found = fleet(*(site(f"s{number}", 0, context=None) for number in range(9)))
+    assert "Application cluster.s0" not in objects(found)
+    said = " ".join(argocd.advice(found))
+    assert "9 sites" in said and "s7, …" in said and "s8" not in said
+    assert len([*argocd.advice(fleet(site("a", 0), MANAGEMENT))]) == 1
+
+
+def test_a_site_whose_status_does_not_fit_into_etcd_is_named() -> None:
+    places = {Target.MANAGEMENT: HOSTS._replace(objects=argocd.MOST + 1), Target.SITE: OWN}
+    said = " ".join(argocd.advice(fleet(site("a", 0), site("big-1", 1, places=places))))
+    assert "divide big-1" in said and " a" not in said.partition("divide")[2]
+
+
+def test_names_of_sites_are_no_names_of_other_applications() -> None:
+    """Whatever a site is called; and all fit a label's value."""
+    names = ("fleet", "root", "cluster", "management", "a", "a-cluster", "foresite", "m" * 40)
+    cluster = site("management.cluster", None, places={Target.MANAGEMENT: HOSTS})
+    made = objects(fleet(*(site(each, 1) for each in names), cluster))
+    assert len(waves(made)) == 2 * len(names) + 1
+    assert all(len(each["metadata"]["name"]) <= 63 for each in made.values())
+
+
+@pytest.mark.parametrize("path", [None, "out/rendered"])
+def test_paths_are_those_of_the_repository(path: str | None) -> None:
+    made, before = objects(fleet(site("a", 1), path=path)), f"{path}/" if path else ""
+    found = {
+        name: each["spec"]["source"]["path"]
+        for name, each in made.items()
+        if each["kind"] == "Application"
+    }
+    assert found == {
+        "Application fleet.root": f"{before}argocd/fleet",
+        "Application a": f"{before}a/management",
+        "Application cluster.a": f"{before}a/site",
+    }
