@@ -1,30 +1,48 @@
 """``foresite preview``: what a change does to the machines of every site, before it merges.
 
-Compares two states of the repository. Needs no cluster, no credentials and no network.
+Compares two states of the repository. Needs no cluster, no credentials and no network. Of a large
+change several jobs judge a shard each, and one puts their reports together (preview/shards.py).
 """
 
 import argparse
+import hashlib
+import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, version
+from foresite.command import (
+    FAILED,
+    FOUND,
+    OK,
+    UsageError,
+    count,
+    no_site,
+    repository,
+    show,
+    version,
+)
 from foresite.forge import forge
-from foresite.othercode import make_objects_with, run_with
+from foresite.othercode import code_digest, make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
-from preview.result import Preview
+from preview.result import Preview, SitePreview
+from preview.scope import Scope, scope
+from preview.shards import FORGES, Part, Report, Terms, dump, merge, worth
 from preview.states.fleet import site_names
 from preview.states.git import base_of
 from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
-from preview.survey import survey
+from preview.survey import judge_sites, put_together
 from preview.wrapping import terminal_width
+from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
@@ -40,6 +58,8 @@ FILES: dict[str, Callable[[Preview], str]] = {
     "report.json": report.document,
 }
 """Files that ``--out`` writes."""
+_NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
+_SHARD = re.compile("([0-9]{1,3})/([0-9]{1,3})")
 
 
 def _colour() -> bool:
@@ -51,6 +71,7 @@ def run(options: argparse.Namespace) -> int:
     """Compare, judge and report; 2 where of a site nothing could be said."""
     root = repository(options)
     limits, allow = _limits_and_allowances(options)
+    part = _part(options)
     try:
         base, head = _snapshots(options, root)
         if options.code in ("base", "head"):
@@ -65,14 +86,98 @@ def run(options: argparse.Namespace) -> int:
             # What it would show, nobody applies.
             said = f"this is Foresite {version()}, and {base.label} locks {locked}"
             raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
+        found = scope(base, head, options.sites, each=maker is not None)
+        if options.shards:
+            return _plan(found)
         nodes = _nodes(options, base, head)
-        found = survey(base, head, options.sites, parallel.each, maker, nodes)
+        judge = partial(judge_sites, found, each=parallel.each, maker=maker, nodes=nodes)
+        if part:
+            return _shard(options, part, found, judge, _terms(options, found, nodes))
+        if options.merge:
+            sites = merge(options.merge, found, _terms(options, found, nodes))
+        else:
+            sites = judge(found.names)
+        preview = put_together(found, sites, nodes)
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
-    blocked = gates(found, allow, limits)
-    found = replace(found, allowed=allow, gates=blocked, forge=forge(root, base, head))
-    _write(options, found)
-    return _code(options, found)
+    try:
+        blocked = gates(preview, allow, limits)
+        preview = replace(preview, allowed=allow, gates=blocked, forge=forge(root, base, head))
+        _write(options, preview)
+    except _NONSENSE as error:
+        if options.merge:
+            # Well-typed figures of another job need not make sense: a plan of no hosts at a time.
+            raise UsageError(
+                f"the shards cannot be put together ({error}): run them again"
+            ) from None
+        raise
+    return _code(options, preview)
+
+
+def _part(options: argparse.Namespace) -> Part | None:
+    """The shard that is asked for. Raises UsageError for what no shard or merge can be."""
+    chosen = [name for name in ("shard", "shards", "merge") if getattr(options, name)]
+    if not chosen:
+        return None
+    name = f"--{chosen[0]}"
+    if len(chosen) > 1:
+        raise UsageError(f"{name} and --{chosen[1]} are two calls: leave one out")
+    if not options.head:
+        raise UsageError(f"{name} is about two commits: name them by --base and --head")
+    if options.merge or options.shards:
+        return None
+    if options.fail_on or options.allow or options.request or options.exit_code:
+        raise UsageError("a shard has no gates, which count over all sites: give them to --merge")
+    match = _SHARD.fullmatch(options.shard)
+    part = Part(*map(int, match.groups())) if match else Part(0, 0)
+    if not 0 < part.number <= part.total <= FORGES:
+        raise UsageError(
+            f"--shard {shorten(options.shard)}: write I/N, such as 1/4, N at most {FORGES}"
+        )
+    if not options.out:
+        raise UsageError("--shard writes a file: add --out FILE")
+    return part
+
+
+def _plan(found: Scope) -> int:
+    """Say which shards are worth it, as an output of a job, for a matrix; none for one job."""
+    number = worth(len(found.names))
+    names = [str(Part(index + 1, number)) for index in range(number)] if number > 1 else []
+    show(f"shards={json.dumps(names)}")
+    return OK
+
+
+def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen]) -> Terms:
+    """What the shards of this preview have in common."""
+    given = {
+        "code": options.code,
+        "sites": sorted({*options.sites}),
+        "nodes": sorted(nodes.items()),
+    }
+    digest = hashlib.sha256(repr(sorted(given.items())).encode()).hexdigest()
+    base, head = (str(each.commit) for each in found[:2])
+    return Terms(base=base, head=head, judge=code_digest(), options=digest)
+
+
+def _shard(
+    options: argparse.Namespace,
+    part: Part,
+    found: Scope,
+    judge: Callable[[tuple[str, ...]], list[SitePreview | None]],
+    terms: Terms,
+) -> int:
+    """Judge the sites of a shard, and write what came of it."""
+    names = part.of(found.names)
+    judged = tuple(zip(names, judge(names), strict=True))
+    data = dump(Report(terms=terms, part=part, judged=judged))
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    clear(options.out)
+    with scratch(options.out) as fresh:
+        (fresh / "report").write_bytes(data)
+        (fresh / "report").replace(options.out)
+    touched = sum(site is not None for _, site in judged)
+    show(f"shard {part}: {count(len(names), 'site')} judged, {touched} touched")
+    return OK
 
 
 def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snapshot]:
@@ -95,8 +200,11 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
     found += [part for flag in options.allow for part in ("--allow", flag)]
     paths = {name: getattr(options, name) for name in ("out", "request", "nodes")}
     given = {name: path.absolute() for name, path in paths.items() if path}
-    given |= {"head": head.commit or "", "fail-on": options.fail_on}
-    return found + [part for k, v in given.items() if v for part in (f"--{k}", str(v))]
+    given |= {"head": head.commit or "", "fail-on": options.fail_on, "shard": options.shard}
+    found += [part for k, v in given.items() if v for part in (f"--{k}", str(v))]
+    found += ["--shards"] if options.shards else []
+    merged = [str(path.absolute()) for path in options.merge or ()]
+    return [*found, "--merge", *merged] if merged else found
 
 
 def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int], dict[str, int]]:
