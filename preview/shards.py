@@ -2,44 +2,40 @@
 
 A shard's report is data that another job left: bounded, typed field by field, and believed in
 nothing but the effects on the sites that were the shard's to judge. What does not fit together
-makes every site unknown. Gates are for the merge, which has the numbers of all sites.
+makes every site unknown.
 """
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import groupby, repeat
 from math import ceil
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from pydantic import ConfigDict
 
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.told import Told
 from preview.differences.fields.listkeys import Item
-from preview.result import SitePreview, State
-from preview.scope import Scope
+from preview.result import HostVerdict, ObjectVerdict, SitePreview, State
 from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
 from schemas.reading.bounded import UnfitFileError, read_regular
 
-A_MINUTE = 2_000
+T = TypeVar("T")
+A_MINUTE, SHARE, MOST = 2_000, 625, 16
 """Touched sites of 400 hosts that two cores judge in a minute (docs/benchmarks.md): up to so many
-there are no shards."""
-SHARE = 625
-"""Touched sites of a shard, where there are any: with fewer a job takes longer to start than to
-work."""
-MOST = 16
-"""Shards at most that are worth it; 10,000 sites."""
+there are no shards. Beyond, a shard has some 625, as jobs take a while to start; 16 at most."""
 FORGES = 256
 """Jobs of a matrix that GitHub starts; GitLab takes 200 (docs.github.com, actions limits)."""
-LARGEST = 512 << 20
-"""Bytes of a shard's report, at most: 40 times that of 625 sites whose hosts are all re-imaged."""
-_SAID = Told(__file__)
-_SHOWN = 20
+LARGEST, LONGEST = 512 << 20, 200_000
+"""Bytes of a shard's report, and hosts or objects of a site, at most."""
+SHOWN = 20
 """Faults that are shown."""
+_SAID = Told(__file__)
 
 
 class Part(NamedTuple):
@@ -52,13 +48,18 @@ class Part(NamedTuple):
         """The sites that are its to judge: neighbours, which are often alike, go to several."""
         return tuple(names[self.number - 1 :: self.total])
 
+    @property
+    def fits(self) -> bool:
+        """True if there can be such a shard."""
+        return 0 < self.number <= self.total <= FORGES
+
     def __str__(self) -> str:
         return f"{self.number}/{self.total}"
 
 
 class Terms(Model):
     """What all shards of a preview have in common: the two commits, a digest of the code that
-    judges, its catalogue included, and the options of the preview."""
+    judges, its catalogue included, and one of the preview's options."""
 
     base: str
     head: str
@@ -66,92 +67,121 @@ class Terms(Model):
     options: str
 
 
+Runs = tuple[tuple[int, T], ...]
+"""Values, each with how often it stands there in a row: most of a site in brief are alike."""
+
+
+class Judged(NamedTuple):
+    """The effect on a site, None where there is none; its hosts and objects stand beside it."""
+
+    name: str
+    effect: SitePreview | None = None
+    hosts: Runs[HostVerdict] = ()
+    objects: Runs[ObjectVerdict] = ()
+
+
 class Report(Model):
-    """What a shard found: of each site that it was to judge the effect, or that there is none."""
+    """What a shard found of each site that it was to judge."""
 
     model_config = ConfigDict(allow_inf_nan=False, defer_build=False)
     terms: Terms
     part: Part
-    judged: tuple[tuple[str, SitePreview | None], ...]
+    judged: tuple[Judged, ...]
 
 
-def worth(sites: int) -> int:
-    """How many shards are worth it for so many touched sites."""
-    return 1 if sites <= A_MINUTE else min(MOST, ceil(sites / SHARE))
+def worth(sites: int) -> list[str]:
+    """The shards that are worth it for so many touched sites; none where one job is enough."""
+    total = min(MOST, ceil(sites / SHARE)) if sites > A_MINUTE else 0
+    return [str(Part(index + 1, total)) for index in range(total)]
 
 
-def dump(report: Report) -> bytes:
-    """A shard's report as JSON on one line."""
-    judged = tuple((name, site and _with_paths(site, _mark, _wrap)) for name, site in report.judged)
-    return report.model_copy(update={"judged": judged}).model_dump_json().encode()
+def dump(terms: Terms, part: Part, sites: Iterable[tuple[str, SitePreview | None]]) -> bytes:
+    """A shard's report as JSON: the effect on each of its sites, by name."""
+    judged = tuple(_judged(name, site) for name, site in sites)
+    return Report(terms=terms, part=part, judged=judged).model_dump_json().encode()
 
 
-def merge(files: Iterable[Path], found: Scope, terms: Terms) -> list[SitePreview | None]:
-    """The effects on the sites of a scope, in their order, from the reports of all its shards.
+def _judged(name: str, site: SitePreview | None) -> Judged:
+    if site is None:
+        return Judged(name)
+    site = _with_paths(site, _mark, lambda side: [] if side is ABSENT else [side])
+    return Judged(name, replace(site, hosts=(), objects=()), _runs(site.hosts), _runs(site.objects))
+
+
+def _runs(items: Iterable[T]) -> Runs[T]:
+    return tuple((len([*same]), item) for item, same in groupby(items))
+
+
+def _items(runs: Runs[T]) -> tuple[T, ...]:
+    if not all(number > 0 for number, _ in runs) or sum(number for number, _ in runs) > LONGEST:
+        raise ValueError(f"a run of values is empty, or all have more than {LONGEST}")
+    return tuple(item for number, item in runs for item in repeat(item, number))
+
+
+def merge(files: Iterable[Path], names: Sequence[str], terms: Terms) -> list[SitePreview | None]:
+    """The effects on the sites of a change, in their order, from the reports of all its shards.
     Where these do not fit together, every site is one of which nothing can be said."""
     faults: list[Problem] = []
-    reports = [each for file in files if (each := _read(file, found, terms, faults))]
-    there = Counter(each.part for each in reports)
-    counts = {each.total for each in there}
-    if len(counts) > 1:
-        faults.append(_fault("the shards", "counts", counts=", ".join(map(str, sorted(counts)))))
+    reports = [each for file in files if (each := _read(file, names, terms, faults))]
+    there = Counter(part for part, _ in reports)
+    totals = sorted({part.total for part in there}) or [1]
+    if len(totals) > 1:
+        faults.append(_fault("the shards", "totals", totals=", ".join(map(str, totals))))
     faults += (
         _fault(f"shard {part}", "twice" if there[part] else "missing")
-        for part in (Part(i + 1, total) for total in sorted(counts) for i in range(total))
+        for part in (Part(index + 1, total) for total in totals for index in range(total))
         if there[part] != 1
     )
-    if not reports:
-        faults.append(_fault("the shards", "none"))
     if faults:
-        whole = tuple(faults[:_SHOWN])
-        return [SitePreview(name, State.INVALID, problems=whole) for name in found.names]
-    judged = {name: site for each in reports for name, site in each.judged}
-    return [judged[name] for name in found.names]
+        whole = tuple(faults[:SHOWN])
+        return [SitePreview(name, State.INVALID, problems=whole) for name in names]
+    judged = {name: site for _, sites in reports for name, site in sites.items()}
+    return [judged[name] for name in names]
 
 
 def _fault(where: str, row: str, **values: object) -> Problem:
-    said = _SAID.table(row, **values)
-    code = Code.FILE_UNREADABLE
-    return Problem(where, 0, 0, code, "", "", said["message"], said["fix"], _SAID.say("why"))
+    said, why = _SAID.table(row, **values), _SAID.say("why")
+    return Problem(where, 0, 0, Code.FILE_UNREADABLE, "", "", said["message"], said["fix"], why)
 
 
-def _read(file: Path, found: Scope, terms: Terms, faults: list[Problem]) -> Report | None:
-    """The report in a file; None where it does not fit, which is one more fault."""
-    where = shorten(str(file), 200)
+def _read(
+    file: Path, names: Sequence[str], terms: Terms, faults: list[Problem]
+) -> tuple[Part, dict[str, SitePreview | None]] | None:
+    """The shard in a file and the effects on its sites; where it does not fit, None and a fault."""
+    row, what = "malformed", ""
     try:
         report = Report.model_validate_json(read_regular(file, LARGEST, links=False))
-        judged = [(name, site and _checked(name, site)) for name, site in report.judged]
-    except UnfitFileError as error:
-        faults.append(_fault(where, "unfit", what=error.strerror))
+        judged = {each.name: _checked(each) for each in report.judged}
     except OSError as error:
-        faults.append(_fault(where, "unread", what=error.strerror))
+        row, what = "unfit" if isinstance(error, UnfitFileError) else "unread", str(error.strerror)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        first = str(error).splitlines()
-        faults.append(_fault(where, "malformed", what=shorten(" ".join(first[:3]), 200)))
+        what = shorten(" ".join(str(error).splitlines()[:3]), 200)
     else:
-        wrong = [name for name in Terms.model_fields
-                 if getattr(report.terms, name) != getattr(terms, name)]  # fmt: skip
-        if wrong:
-            faults.append(_fault(where, "terms", what=", ".join(wrong)))
-        elif not 0 < report.part.number <= report.part.total <= FORGES:
-            faults.append(_fault(where, "malformed", what=f"there is no shard {report.part}"))
-        elif tuple(name for name, _ in judged) != report.part.of(found.names):
-            faults.append(_fault(where, "sites", part=report.part))
-        else:
-            return report.model_copy(update={"judged": tuple(judged)})
+        wrong = [name for name, said in terms if getattr(report.terms, name) != said]
+        if report.part.fits and not wrong:
+            if tuple(each.name for each in report.judged) == report.part.of(names):
+                return report.part, judged
+            row = "sites"
+        elif wrong:
+            row = "terms"
+        what = ", ".join(wrong) or f"shard {report.part}"
+    faults.append(_fault(shorten(str(file), 200), row, what=what))
     return None
 
 
-def _checked(name: str, site: SitePreview) -> SitePreview:
-    """The effect on a site as it was before it was written. Raises ValueError, KeyError or TypeError
-    where it is none."""
-    for each in site.objects:
+def _checked(judged: Judged) -> SitePreview | None:
+    """The effect on a site as it was before it was written. Raises ValueError, LookupError,
+    TypeError or AttributeError where it is none."""
+    if judged.effect is None:
+        return None
+    site = replace(judged.effect, hosts=_items(judged.hosts), objects=_items(judged.objects))
+    indexes = [index for _, each in judged.hosts for index in each.reasons]
+    indexes += [each.limit for _, each in judged.hosts if each.limit is not None]
+    for _, each in judged.objects:
         each.change.one.key  # noqa: B018  an object has a name
-    indexes = [i for each in site.hosts for i in each.reasons]
-    indexes += [i for each in site.objects for i in each.reasons]
-    indexes += [host.limit for host in site.hosts if host.limit is not None]
-    if site.name != name or not all(0 <= i < len(site.reasons) for i in indexes):
-        raise ValueError(f"{shorten(name)}: its effect is another site's, or names no reason")
+        indexes += each.reasons
+    if site.name != judged.name or not all(0 <= i < len(site.reasons) for i in indexes):
+        raise ValueError(f"{shorten(judged.name)}: its effect is another's, or names no reason")
     return _with_paths(site, _unmark, _unwrap)
 
 
@@ -167,7 +197,7 @@ def _with_paths(
         e._replace(change=e.change._replace(fields=tuple(
             FieldChange(tuple(map(step, f.path)), side(f.before), side(f.after))
             for f in e.change.fields
-        )))
+        ))) if e.change.fields else e
         for e in site.objects
     )  # fmt: skip
     return replace(site, reasons=tuple(reasons), objects=tuple(objects))
@@ -179,19 +209,9 @@ def _mark(step: str | int) -> str | int:
 
 
 def _unmark(step: str | int) -> str | int:
-    if not isinstance(step, str):
-        return step
-    if step[:1] not in ("=", "."):
-        raise ValueError("a step of a path has no mark")
-    return Item(step[1:]) if step[0] == "=" else step[1:]
-
-
-def _wrap(side: Any) -> list[Any]:
-    """A side of a field, in a list: an empty one where it is not there."""
-    return [] if side is ABSENT else [side]
+    return {"=": Item, ".": str}[step[:1]](step[1:]) if isinstance(step, str) else step
 
 
 def _unwrap(side: Any) -> Any:
-    if not isinstance(side, list) or len(side) > 1:
-        raise ValueError("a side of a field is no list of one value")
-    return side[0] if side else ABSENT
+    (found,) = side or [ABSENT]
+    return found

@@ -24,12 +24,12 @@ from preview.differences.compare import compare
 from preview.differences.edits import Input, edits
 from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
-from preview.scope import Scope, scope
-from preview.states.fleet import owners, site_names, site_of, suspects
-from preview.states.lock import locked_version
+from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
+from preview.states.lock import code_changed, locked_version, programs_changed
 from preview.states.nodes import NodesError, Seen
-from preview.states.regions import Regions, region_changes, regions_behind
+from preview.states.regions import Regions, changed_regions, region_changes, regions_behind
 from preview.states.snapshot import Snapshot
+from preview.verdict.brief import bound_details
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.facts.site import Site
@@ -37,10 +37,12 @@ from schemas.kubernetes.grouping import group_by_key
 from schemas.load import Loaded, load
 from schemas.model.codes import Code
 from schemas.model.problem import MAX_PROBLEMS, Problem, first_problems
+from schemas.model.texts import nearest
 from schemas.reading.catalogue import SHOWN, installed_files
 from schemas.reading.site_files import has_site
 from schemas.reading.tree import Tree
 from schemas.reading.typed_document import place
+from schemas.refusal import UsageError
 
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
@@ -61,6 +63,38 @@ class _Work(NamedTuple):
     made: tuple[Mapping[str, Objects] | None, Mapping[str, Objects] | None] = (None, None)
     nodes: Mapping[str, Seen] = MappingProxyType({})
     regions: Regions = MappingProxyType({})
+
+
+class Scope(NamedTuple):
+    """``names`` are the sites to look at, sorted. ``code`` are Foresite's own files that differ,
+    ``program`` those of them that Pulumi runs; ``each``: each side is made by its own code, so that
+    sites show what ``code`` does. ``regions`` are the files of regions that differ."""
+
+    before: Snapshot
+    after: Snapshot
+    names: tuple[str, ...]
+    code: tuple[str, ...]
+    program: tuple[str, ...]
+    each: bool
+    regions: Regions
+
+
+def scope(before: Snapshot, after: Snapshot, wanted: Iterable[str], *, each: bool) -> Scope:
+    """What the change between two states may concern, of the wanted sites or of all; ``each`` if
+    each state's own code is there to make its side. Raises UsageError, LockError."""
+    known = {*site_names(before), *site_names(after)}
+    chosen = set(wanted)
+    if unknown := min(chosen - known, default=""):
+        near = nearest(unknown, sorted(known))
+        hint = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"there is no site {unknown!r} before or after the change{hint}")
+    program = programs_changed(before, after)
+    code = (*code_changed(before, after), *program)
+    # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
+    each = each and bool(code) and not program
+    reached = sorted(known) if each else changed_sites(before, after)
+    names = tuple(name for name in reached if not chosen or name in chosen)
+    return Scope(before, after, names, code, program, each, changed_regions(before, after))
 
 
 def survey(
@@ -94,14 +128,15 @@ def judge_sites(
         return []
     work = _work(found, names, maker if found.each else None)
     one = partial(_site, work._replace(nodes=dict(nodes), regions=found.regions))
-    return each(one, names) if each else [*map(one, names)]
+    return bound_details(each(one, names) if each else [*map(one, names)], len(found.names))
 
 
 def put_together(
     found: Scope, judged: Iterable[SitePreview | None], nodes: Mapping[str, Seen]
 ) -> Preview:
     """The preview of a change from the effects on all sites of its scope."""
-    sites, code = [each for each in judged if each], found.code
+    bounded = bound_details([*judged], len(found.names))
+    sites, code = [each for each in bounded if each], found.code
     behind = {each.name: each.regions for each in sites}
     return Preview(
         base=found.before.label,
@@ -112,11 +147,7 @@ def put_together(
         code=", ".join(code[:3]) + (", …" if code[3:] else "") if found.each else "",
         code_changed=() if found.each else code,
         program_changed=bool(found.program),
-        nodes={
-            name: (len(seen.nodes), seen.when)
-            for name, seen in nodes.items()
-            if name in found.names
-        },
+        nodes={n: (len(seen.nodes), seen.when) for n, seen in nodes.items() if n in found.names},
     )
 
 
@@ -130,11 +161,15 @@ def _work(found: Scope, names: Sequence[str], maker: Maker | None) -> _Work:
     # The catalogue that is installed stands for that of both states where neither has one. It never
     # stands for that of one: a change that takes the catalogue away would then seem to do nothing.
     own = any(path.startswith(f"{SHOWN}/") for paths in chosen for path in paths)
+    # A file that does not differ is read, and kept, once.
+    read = before.contents(chosen[0])
+    same = {path: read[path] for path in chosen[1]
+            if path in read and before.files[path] == after.files[path]}  # fmt: skip
+    rest = after.contents(path for path in chosen[1] if path not in same)
     old, new = (
-        Tree({**({} if own and not locked_version(side) else installed_files()),
-              **side.contents(paths)})
-        for side, paths in zip(sides, chosen, strict=True)
-    )  # fmt: skip
+        Tree({**({} if own and not locked_version(side) else installed_files()), **files})
+        for side, files in zip(sides, (read, same | rest), strict=True)
+    )
     work = _Work(old, new, frozenset(near), owners(before, after, names))
     if maker is None:
         return work
@@ -215,7 +250,7 @@ def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | N
 def _load(folder: Tree, name: str, among: frozenset[str]) -> Loaded | None:
     """A site of one side, with its problems; None where it is not there."""
     there = has_site(folder / "sites", name)
-    return load(folder, [name], among)[name] if there else None
+    return load(folder, [name], among, hints=False)[name] if there else None
 
 
 def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:

@@ -11,36 +11,24 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import (
-    FAILED,
-    FOUND,
-    OK,
-    UsageError,
-    count,
-    no_site,
-    repository,
-    show,
-    version,
-)
+from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
 from foresite.forge import forge
 from foresite.othercode import code_digest, make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
-from preview.result import Preview, SitePreview
-from preview.scope import Scope, scope
-from preview.shards import FORGES, Part, Report, Terms, dump, merge, worth
+from preview.result import Preview
+from preview.shards import FORGES, Part, Terms, dump, merge, worth
 from preview.states.fleet import site_names
 from preview.states.git import base_of
 from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
-from preview.survey import judge_sites, put_together
+from preview.survey import Maker, Scope, judge_sites, put_together, scope
 from preview.wrapping import terminal_width
 from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import read_regular
@@ -59,7 +47,6 @@ FILES: dict[str, Callable[[Preview], str]] = {
 }
 """Files that ``--out`` writes."""
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
-_SHARD = re.compile("([0-9]{1,3})/([0-9]{1,3})")
 
 
 def _colour() -> bool:
@@ -74,29 +61,25 @@ def run(options: argparse.Namespace) -> int:
     part = _part(options)
     try:
         base, head = _snapshots(options, root)
-        if options.code in ("base", "head"):
-            side = base if options.code == "base" else head
-            if side.commit is not None:
-                return run_with(root, side.commit, _again(options, base, head))
+        side = {"base": base, "head": head}.get(options.code)
+        if side is not None and side.commit is not None:
+            return run_with(root, side.commit, _again(options, base, head))
         if not {*site_names(base), *site_names(head)}:
             raise UsageError(no_site(root))
-        maker = make_objects_with if options.code == "each" else None
-        locked = locked_version(base) if maker is None else ""
-        if locked and version() not in ("", locked, locked_version(head)):
-            # What it would show, nobody applies.
-            said = f"this is Foresite {version()}, and {base.label} locks {locked}"
-            raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
+        maker = _maker(options, base, head)
         found = scope(base, head, options.sites, each=maker is not None)
         if options.shards:
-            return _plan(found)
+            show(f"shards={json.dumps(worth(len(found.names)))}")
+            return OK
         nodes = _nodes(options, base, head)
-        judge = partial(judge_sites, found, each=parallel.each, maker=maker, nodes=nodes)
-        if part:
-            return _shard(options, part, found, judge, _terms(options, found, nodes))
-        if options.merge:
-            sites = merge(options.merge, found, _terms(options, found, nodes))
+        terms = _terms(options, found, nodes) if part or options.merge else None
+        if terms and options.merge:
+            sites = merge(options.merge, found.names, terms)
         else:
-            sites = judge(found.names)
+            names = part.of(found.names) if part else found.names
+            sites = judge_sites(found, names, parallel.each, maker, nodes)
+            if terms and part:
+                return _write_shard(options.out, dump(terms, part, zip(names, sites, strict=True)))
         preview = put_together(found, sites, nodes)
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
@@ -114,69 +97,52 @@ def run(options: argparse.Namespace) -> int:
     return _code(options, preview)
 
 
+def _maker(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> Maker | None:
+    """What makes each side by its own code; None where this code makes both. Raises UsageError
+    where this is a version that neither side locks."""
+    if options.code == "each":
+        return make_objects_with
+    locked = locked_version(base)
+    if locked and version() not in ("", locked, locked_version(head)):
+        # What it would show, nobody applies.
+        said = f"this is Foresite {version()}, and {base.label} locks {locked}"
+        raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
+    return None
+
+
 def _part(options: argparse.Namespace) -> Part | None:
     """The shard that is asked for. Raises UsageError for what no shard or merge can be."""
-    chosen = [name for name in ("shard", "shards", "merge") if getattr(options, name)]
-    if not chosen:
-        return None
-    name = f"--{chosen[0]}"
+    chosen = [f"--{name}" for name in ("shard", "shards", "merge") if getattr(options, name)]
     if len(chosen) > 1:
-        raise UsageError(f"{name} and --{chosen[1]} are two calls: leave one out")
-    if not options.head:
-        raise UsageError(f"{name} is about two commits: name them by --base and --head")
-    if options.merge or options.shards:
+        raise UsageError(f"{' and '.join(chosen)} are calls of their own: give one of them")
+    if chosen and not options.head:
+        raise UsageError(f"{chosen[0]} is about two commits: name them by --base and --head")
+    if not options.shard:
         return None
     if options.fail_on or options.allow or options.request or options.exit_code:
         raise UsageError("a shard has no gates, which count over all sites: give them to --merge")
-    match = _SHARD.fullmatch(options.shard)
+    match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
     part = Part(*map(int, match.groups())) if match else Part(0, 0)
-    if not 0 < part.number <= part.total <= FORGES:
-        raise UsageError(
-            f"--shard {shorten(options.shard)}: write I/N, such as 1/4, N at most {FORGES}"
-        )
-    if not options.out:
-        raise UsageError("--shard writes a file: add --out FILE")
+    if not part.fits or not options.out:
+        given = f"--shard {shorten(options.shard)}"
+        raise UsageError(f"{given}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
     return part
-
-
-def _plan(found: Scope) -> int:
-    """Say which shards are worth it, as an output of a job, for a matrix; none for one job."""
-    number = worth(len(found.names))
-    names = [str(Part(index + 1, number)) for index in range(number)] if number > 1 else []
-    show(f"shards={json.dumps(names)}")
-    return OK
 
 
 def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen]) -> Terms:
     """What the shards of this preview have in common."""
-    given = {
-        "code": options.code,
-        "sites": sorted({*options.sites}),
-        "nodes": sorted(nodes.items()),
-    }
-    digest = hashlib.sha256(repr(sorted(given.items())).encode()).hexdigest()
+    given = repr((options.code, sorted({*options.sites}), sorted(nodes.items())))
+    digest = hashlib.sha256(given.encode()).hexdigest()
     base, head = (str(each.commit) for each in found[:2])
     return Terms(base=base, head=head, judge=code_digest(), options=digest)
 
 
-def _shard(
-    options: argparse.Namespace,
-    part: Part,
-    found: Scope,
-    judge: Callable[[tuple[str, ...]], list[SitePreview | None]],
-    terms: Terms,
-) -> int:
-    """Judge the sites of a shard, and write what came of it."""
-    names = part.of(found.names)
-    judged = tuple(zip(names, judge(names), strict=True))
-    data = dump(Report(terms=terms, part=part, judged=judged))
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    clear(options.out)
-    with scratch(options.out) as fresh:
+def _write_shard(path: Path, data: bytes) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    clear(path)
+    with scratch(path) as fresh:
         (fresh / "report").write_bytes(data)
-        (fresh / "report").replace(options.out)
-    touched = sum(site is not None for _, site in judged)
-    show(f"shard {part}: {count(len(names), 'site')} judged, {touched} touched")
+        (fresh / "report").replace(path)
     return OK
 
 

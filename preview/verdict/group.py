@@ -38,12 +38,12 @@ def _kind(site: SitePreview) -> object:
         return site.name
     return (
         frozenset(host.impact for host in site.hosts),
-        frozenset(_what(each) for each in site.reasons),
+        frozenset(likeness(each) for each in site.reasons),
         frozenset(plan.stuck for plan in site.plans),
     )
 
 
-def _what(reason: Reason) -> object:
+def likeness(reason: Reason) -> object:
     """A reason without what only one site has: its name, and the names of objects and pools."""
     kind = reason.effect.name[1].partition("/")[0]
     edits = frozenset((cause.path, cause.before, cause.after) for cause in reason.causes)

@@ -3,21 +3,23 @@
 import json
 import os
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bench.fleet import SMALLEST, make
 from foresite.cli import main
 from foresite.commands.preview import FILES, FORMATS
 from preview import shards
 from preview.gates import gates
 from preview.result import State
-from preview.scope import scope
-from preview.shards import A_MINUTE, MOST, Part, Report, Terms, dump, merge, worth
+from preview.shards import A_MINUTE, MOST, Part, Terms, dump, merge, worth
 from preview.states.snapshot import at
-from preview.survey import judge_sites, put_together, survey
+from preview.survey import judge_sites, put_together, scope, survey
+from preview.verdict import brief
 from tests.kit.preview_repository import Repository
 from tests.kit.preview_sides import shared_sides
 
@@ -70,14 +72,61 @@ def test_shards_put_together_are_the_one_preview(
             for index in range(count):
                 part = Part(index + 1, count)
                 names = part.of(found.names)
-                judged = tuple(zip(names, judge_sites(found, names), strict=True))
+                judged = zip(names, judge_sites(found, names), strict=True)
                 files.append(tmp_path / f"{part.number}-of-{count}.json")
-                files[-1].write_bytes(dump(Report(terms=TERMS, part=part, judged=judged)))
-            merged = put_together(found, merge(files[::-1], found, TERMS), {})
+                files[-1].write_bytes(dump(TERMS, part, judged))
+            merged = put_together(found, merge(files[::-1], found.names, TERMS), {})
             assert gates(merged, {}, LIMITS) == gates(whole, {}, LIMITS)
             assert repr(merged) == repr(whole), count  # a named tuple equals a plain one
-            for make in (FORMATS | FILES).values() if count == 3 else ():
-                assert make(merged) == make(whole)
+            for make_report in (FORMATS | FILES).values() if count == 3 else ():
+                assert make_report(merged) == make_report(whole)
+
+
+def disks(fleet: Repository) -> None:
+    text = fleet.text(HARDWARE)
+    fleet.write(HARDWARE, text.replace("0000:00:17.0-ata-1", "0000:00:17.0-ata-2"))
+
+
+def upgrade(fleet: Repository) -> None:
+    for number in (1, 2, 3):
+        file = f"sites/site-00{number}.yaml"
+        fleet.write(file, fleet.text(file).replace("v1.34.3", "v1.34.8"))
+    fleet.hosts("site-002", lambda rows: rows.pop())
+    fleet.replace("sites/site-003.yaml", "max_unavailable: 2", "max_unavailable: 0")
+
+
+@pytest.mark.parametrize("change", [disks, upgrade])
+def test_a_large_change_has_the_details_of_a_site_of_each_entry(
+    change: Callable[[Repository], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Repository(tmp_path / "repository")
+    shutil.rmtree(fleet.root / "sites")
+    make(fleet.root, 3, SMALLEST)
+    fleet.commit("fleet")
+    change(fleet)
+    before, after = at(fleet.root, "HEAD"), at(fleet.root, fleet.commit("changed"))
+    found = scope(before, after, (), each=False)
+    sites = judge_sites(found, found.names)
+    detailed = put_together(found, sites, {})
+    monkeypatch.setattr(brief, "DETAILED", 1)
+    whole = put_together(found, sites, {})
+    some = [each for each in whole.sites if each.brief]
+    assert len(some) == 3 - len(whole.entries)
+    assert gates(whole, {}, LIMITS) == gates(detailed, {}, LIMITS)
+    for make_report in (FORMATS["text"], FILES["comment.md"], FILES["summary.md"]):
+        assert make_report(whole) == make_report(detailed)
+    figures = {"name", "impact", "counts", "capacity", "plans", "deletions", "waiting"}
+    full, less = (json.loads(FILES["report.json"](each))["sites"] for each in (detailed, whole))
+    for one, other in zip(full, less, strict=True):
+        assert {name: one[name] for name in figures} == {name: other[name] for name in figures}
+        assert ("hosts" in other) is not other.get("brief", False)
+    files = []
+    for number in (1, 2):
+        names = Part(number, 2).of(found.names)
+        files.append(tmp_path / f"{number}.json")
+        judged = zip(names, judge_sites(found, names), strict=True)
+        files[-1].write_bytes(dump(TERMS, Part(number, 2), judged))
+    assert repr(put_together(found, merge(files, found.names, TERMS), {})) == repr(whole)
 
 
 # --- what does not fit ----------------------------------------------------------------------------
@@ -129,31 +178,32 @@ HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "other options": (put(("terms", "options"), "x"), "another options"),
     "another shard": (put(("part",), [1, 2]), "other sites than it names"),
     "another number": (put(("part",), [2, 4]), "different numbers"),
-    "no shard": (put(("part",), [3, 2]), "there is no shard 3/2"),
-    "a shard below one": (put(("part",), [0, 2]), "there is no shard 0/2"),
+    "no shard": (put(("part",), [3, 2]), "shard 3/2"),
+    "a shard below one": (put(("part",), [0, 2]), "shard 0/2"),
     "a site less": (sites(lambda each: each.pop()), "other sites than it names"),
     "a site twice": (sites(lambda each: each.append(each[0])), "other sites than it names"),
-    "another's site": (sites(lambda each: each[0].__setitem__(0, "osaka")), "another site's"),
+    "another's site": (sites(lambda each: each[0].__setitem__(0, "osaka")), "another's"),
     "a site no shard was to judge": (sites(lambda e: e.append(["osaka", None])), "other sites"),
     "truncated": (lambda data: data[: len(data) // 2], "no whole report"),
     "empty": (lambda _: b"", "no whole report"),
+    "hosts without end": (put(("judged", 0, 2, 0, 0), 10**9), "a run of values"),
     "no JSON": (lambda _: b"\x80\x04\x95", "no whole report"),
     "no UTF-8": (lambda data: data.replace(b"sapporo-1", b"sapporo\xff1"), "no whole report"),
     "deep": (lambda _: b"[" * 100_000, "no whole report"),
     "another field": (put(("more",), 1), "no whole report"),
     "a text for a number": (put(("part",), ["2", 2]), "no whole report"),
     "a huge number": (lambda data: data.replace(b"[2,2]", b"[" + b"9" * 5000 + b",2]"), ""),
-    "no such impact": (put(("judged", 0, 1, "hosts", 0, 2), "re-cycle"), "no whole report"),
+    "no such impact": (put(("judged", 0, 2, 0, 1, 2), "re-cycle"), "no whole report"),
     "a reason that is not there": (
-        put(("judged", 0, 1, "hosts", 0, 3), [99]), "names no reason"
+        put(("judged", 0, 2, 0, 1, 3), [99]), "names no reason"
     ),
-    "a reason from the end": (put(("judged", 0, 1, "hosts", 0, 3), [-1]), "names no reason"),
+    "a reason from the end": (put(("judged", 0, 2, 0, 1, 3), [-1]), "names no reason"),
     "no number": (put(("judged", 0, 1, "patches"), float("nan")), "no whole report"),
     "an object without a name": (
-        put(("judged", 0, 1, "objects", 0, 0, 2, 1), {"kind": "Pod"}), "no whole report"
+        put(("judged", 0, 3, 0, 1, 0, 2, 1), {"kind": "Pod"}), "no whole report"
     ),
     "an object of neither side": (
-        put(("judged", 0, 1, "objects", 0, 0), ["machines", None, None, []]), "no whole report"
+        put(("judged", 0, 3, 0, 1, 0), ["machines", None, None, []]), "no whole report"
     ),
     "a path without a mark": (
         put(("judged", 0, 1, "reasons", 0, 0, 2), ["spec"]), "no whole report"
@@ -259,12 +309,12 @@ def test_the_files_of_a_merge_are_those_of_one_run(
     ("arguments", "words"),
     [
         (("--shard", "1/2"), "--out FILE"),
-        (("--shard", "0/2", "--out", "x"), "write I/N"),
-        (("--shard", "3/2", "--out", "x"), "write I/N"),
-        (("--shard", "1/999", "--out", "x"), "write I/N"),
-        (("--shard", "one", "--out", "x"), "write I/N"),
+        (("--shard", "0/2", "--out", "x"), "write --shard I/N"),
+        (("--shard", "3/2", "--out", "x"), "write --shard I/N"),
+        (("--shard", "1/999", "--out", "x"), "write --shard I/N"),
+        (("--shard", "one", "--out", "x"), "write --shard I/N"),
         (("--shard", "1/2", "--out", "x", "--fail-on", "unknown"), "give them to --merge"),
-        (("--shard", "1/2", "--out", "x", "--merge", "x"), "two calls"),
+        (("--shard", "1/2", "--out", "x", "--merge", "x"), "calls of their own"),
         (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null"),
     ],
 )
@@ -287,7 +337,7 @@ def test_shards_are_said_only_where_one_machine_takes_longer_than_a_minute(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert [worth(n) for n in (0, A_MINUTE, 3_000, 10_000, 30_000)] == [1, 1, 5, MOST, MOST]
+    assert [len(worth(n)) for n in (0, A_MINUTE, 3_000, 10_000, 30_000)] == [0, 0, 5, MOST, MOST]
     capsys.readouterr()
     assert run(ready[0], "--shards") == 0
     assert capsys.readouterr().out == "shards=[]\n"
