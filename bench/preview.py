@@ -143,8 +143,8 @@ def _sharded(scratch: Path, sites: int, hosts: int, env: dict[str, str]) -> Iter
     root, out = repository(scratch / "sharded", sites, hosts), scratch / "report"
     change_profile(root, "")
     subprocess.run(shlex.split(f"git {_NAMED} commit -qam new --no-gpg-sign"), cwd=root, check=True)
-    common = [sys.executable, "-m", "foresite", "--root", root, "preview"]
-    command: Sequence[str | Path] = [*common, "--base", "HEAD~1", "--head", "HEAD"]
+    command: list[str | Path] = [sys.executable, "-m", "foresite", "--root", root, "preview"]
+    command += ["--base", "HEAD~1", "--head", "HEAD"]
     parts = worth(sites) or ["1/1"]
     files = {part: scratch / f"{number}.json" for number, part in enumerate(parts)}
     calls: dict[str, Sequence[str | Path]] = {
