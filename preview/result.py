@@ -184,6 +184,12 @@ class SitePreview:
         """Hosts by what happens to them, worst first; at most so many where that is known."""
         return count_hosts(self.hosts)
 
+    @cached_property
+    def vague(self) -> set[Impact]:
+        """What happens to some hosts of which Git does not say all."""
+        found = {host.impact for host in self.hosts if host.at_most is not None}
+        return found | {host.rest for host in self.hosts if host.rest_at_most is not None}
+
     @property
     def waiting(self) -> int:
         """Machines that are refused a change, which happens when it is applied again."""

@@ -26,7 +26,10 @@ def bound_details(sites: Sequence[SitePreview | None], concerned: int) -> list[S
     if concerned <= DETAILED:
         return [*sites]
     shown = {entry.site.name for entry in group_sites(filter(None, sites))}
-    return [brief(each) if each and each.name not in shown else each for each in sites]
+    return [
+        brief(each) if each and not each.brief and each.name not in shown else each
+        for each in sites
+    ]
 
 
 def brief(site: SitePreview) -> SitePreview:
