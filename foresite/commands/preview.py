@@ -46,6 +46,7 @@ FILES: dict[str, Callable[[Preview], str]] = {
     "report.json": report.document,
 }
 """Files that ``--out`` writes."""
+# A plan of no hosts at a time, for example: a job's figures are typed, and may be anything else.
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
@@ -88,12 +89,9 @@ def run(options: argparse.Namespace) -> int:
         preview = replace(preview, allowed=allow, gates=blocked, forge=forge(root, base, head))
         _write(options, preview)
     except _NONSENSE as error:
-        if options.merge:
-            # Well-typed figures of another job need not make sense: a plan of no hosts at a time.
-            raise UsageError(
-                f"the shards cannot be put together ({error}): run them again"
-            ) from None
-        raise
+        if not options.merge:
+            raise
+        raise UsageError(f"{error}, as a shard has figures without sense: run it again") from None
     return _code(options, preview)
 
 

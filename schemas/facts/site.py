@@ -48,7 +48,6 @@ class Site:
     managed: Managed | None = None
     by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
     in_zone: Mapping[tuple[str, str], tuple[Host, ...]] = field(init=False)
-    """The same hosts by the names of their pool and their zone."""
     out: Mapping[str, tuple[Host, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -95,10 +94,8 @@ class Site:
 
     def zones_of(self, pool: Pool) -> tuple[str, ...]:
         """The zones that a pool has hosts in, in the order of the site file."""
-        here = self.in_zone if self.hosts_of(pool) else ()
-        out = {host.zone for host in self.out_of(pool)}
-        names = (zone.name for zone in self.file.zones)
-        return tuple(name for name in names if (pool.name, name) in here or name in out)
+        used = {host.zone for host in (*self.hosts_of(pool), *self.out_of(pool))}
+        return tuple(zone.name for zone in self.file.zones if zone.name in used)
 
     def replicas(self, pool: Pool, zone: str | None = None) -> int:
         """Machines of a pool (in one zone): its hosts less those that are free.

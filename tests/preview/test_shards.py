@@ -274,6 +274,20 @@ def test_each_shard_is_given_once_as_a_file(
     refused(root, given(tmp_path / "1", tmp_path / "2"), "", capsys)
 
 
+def test_figures_without_sense_end_in_words(
+    ready: tuple[Path, dict[str, bytes]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, reports = ready
+    found = json.loads(reports["1"])
+    for each in found["judged"]:
+        for plan in each[1]["plans"]:
+            plan[-1] = 0  # hosts that are provisioned at a time
+    (tmp_path / "1").write_text(json.dumps(found))
+    (tmp_path / "2").write_bytes(reports["2"])
+    assert run(root, "--merge", str(tmp_path / "1"), str(tmp_path / "2")) == 2
+    assert "run it again" in capsys.readouterr().err
+
+
 def test_a_file_that_is_too_large_is_not_read(
     ready: tuple[Path, dict[str, bytes]],
     tmp_path: Path,
