@@ -37,10 +37,11 @@ class Run:
 @dataclass(slots=True)
 class Times:
     """The times of a run, once for each repetition, in seconds: wall clock, and processor time of
-    all cores."""
+    all cores. ``memory``: bytes of the largest process."""
 
     wall: list[float] = field(default_factory=list)
     cpu: list[float] = field(default_factory=list)
+    memory: int = 0
     limit: float | None = None
     """Set where the run was ended because it took longer than this."""
 
@@ -54,7 +55,8 @@ class Times:
         if not self.wall:
             return {"over": self.limit}
         found = {"min": min(self.wall), "median": median(self.wall), "cpu": min(self.cpu)}
-        return {"runs": len(self.wall), **{name: round(each, 3) for name, each in found.items()}}
+        times = {name: round(each, 3) for name, each in found.items()}
+        return {"runs": len(self.wall), **times, "memory": self.memory}
 
 
 def environment(scratch: Path) -> dict[str, str]:
@@ -80,6 +82,7 @@ def measure(run: Run, env: Mapping[str, str], limit: float, times: Times) -> boo
             times.limit = limit
             return False
         wall, cpu = wall + spent[0], cpu + spent[1]
+        times.memory = max(times.memory, int(spent[2]))
     times.wall.append(wall)
     times.cpu.append(cpu)
     return True
@@ -87,8 +90,9 @@ def measure(run: Run, env: Mapping[str, str], limit: float, times: Times) -> boo
 
 def _once(
     command: Sequence[str | Path], output: Path, env: Mapping[str, str], limit: float
-) -> tuple[float, float] | None:
-    """Seconds of one process and its children; None if it had to be ended."""
+) -> tuple[float, float, float] | None:
+    """Seconds of one process and its children, and bytes of the largest; None if it had to be
+    ended."""
     with open(output, "wb") as sink, tempfile.TemporaryFile() as complaints:
         started = time.perf_counter()
         process = subprocess.Popen(
@@ -110,4 +114,4 @@ def _once(
         if process.returncode != 0:
             complaints.seek(0)
             sys.exit(f"{command[0]} failed:\n{complaints.read().decode(errors='replace')[-2000:]}")
-    return wall, usage.ru_utime + usage.ru_stime
+    return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024

@@ -22,7 +22,8 @@ _SHARES = {"v100": 0.3, "a100": 0.2, "h100": 0.125}
 _RESERVED = 16
 """Addresses at the start of a zone's network that no host takes: gateway, endpoint, servers."""
 _RACK = 20
-_MACHINES = IPv4Network("10.0.0.0/10")
+_MACHINES = (IPv4Network("10.0.0.0/10"), IPv4Network("10.128.0.0/9"))
+"""Beside the networks of pods and services; room for 12,288 usual sites."""
 _SITE = Path(__file__).with_suffix(".yaml.in")
 """A site, with what differs in braces."""
 _HEADER = "name,pool,zone,rack,bmc,mac,ip,serial"
@@ -38,7 +39,8 @@ def make(folder: Path, sites: int, hosts: int) -> list[str]:
         shutil.copytree(ROOT / "tests" / "fleet" / "sites" / shared, target / shared)
     zone = _power(-(-(hosts + _CONTROL) // len(_ZONES)) + _RESERVED + 2)
     half = max(len(_ZONES) * zone, _power(hosts + 4))
-    blocks = _MACHINES.subnets(new_prefix=32 - half.bit_length())
+    prefix = 32 - half.bit_length()
+    blocks = itertools.chain.from_iterable(each.subnets(new_prefix=prefix) for each in _MACHINES)
     names = []
     for number, block in zip(range(sites), blocks, strict=False):
         name = f"site-{number + 1:03}"
@@ -51,7 +53,7 @@ def make(folder: Path, sites: int, hosts: int) -> list[str]:
         (target / f"{name}.hosts.csv").write_text(text, encoding="utf-8")
         names.append(name)
     if len(names) < sites:
-        raise ValueError(f"{_MACHINES} has room for {len(names)} sites of {hosts} hosts")
+        raise ValueError(f"there are networks for {len(names)} sites of {hosts} hosts")
     return names
 
 

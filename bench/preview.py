@@ -4,6 +4,7 @@
 share, and times `foresite preview` as a user runs it, Python's start included. Beside it, in the
 same run, the way of tools that diff what they render: each rival is told which sites to look at,
 renders both states of these, and diff compares the texts. It says nothing of machines.
+``--sharded 10000`` judges a change of so many sites in shards as well.
 """
 
 import argparse
@@ -21,6 +22,7 @@ from bench.clock import Run, Times, environment, measure
 from bench.fleet import ROOT
 from bench.offline import OUT
 from bench.page import write_results
+from preview.shards import worth
 from schemas.load import load
 
 SIZES = (1, 10, 100, 1000)
@@ -32,6 +34,7 @@ RIVALS = ("helm", "jsonnet")
 """The two fastest of those that bench.offline measures."""
 
 
+_NAMED = "-c user.name=bench -c user.email=bench@example.com"
 Commands = Sequence[Sequence[str | Path]]
 
 
@@ -72,7 +75,7 @@ def _serial(root: Path, site: str) -> None:
     file.write_text("\n".join(lines), encoding="utf-8")
 
 
-def _profile(root: Path, _site: str) -> None:
+def change_profile(root: Path, _site: str) -> None:
     text = (root / HARDWARE).read_text(encoding="utf-8")
     start = text.index("v100-sxm2-32gb-x8:")
     changed = text[start:].replace("0000:00:17.0-ata-1", "0000:00:17.0-ata-2", 1)
@@ -82,7 +85,7 @@ def _profile(root: Path, _site: str) -> None:
 CHANGES = (
     Change("one value of one site", _rollout),
     Change("one host's serial number, compared with all sites", _serial),
-    Change("a hardware profile that all sites use", _profile, every=True),
+    Change("a hardware profile that all sites use", change_profile, every=True),
 )
 
 
@@ -91,6 +94,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m bench.preview", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="times that each run is done")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES, metavar="SITES")
+    parser.add_argument("--sharded", type=int, default=0, metavar="SITES", help="and in shards")
     parser.add_argument("--hosts", type=int, default=fleet.USUAL, help="of each site")
     options = parser.parse_args(arguments)
     found: list[Measured] = []
@@ -103,6 +107,8 @@ def main(arguments: list[str] | None = None) -> int:
                 found.append(_measure(change, root, sites, options.rounds, env))
                 print(f"{change.name}, {sites} sites: done", file=sys.stderr, flush=True)
             shutil.rmtree(root)
+        if options.sharded:
+            print(*_sharded(scratch, options.sharded, options.hosts, env), sep="\n")
     changes = [
         {
             "change": each.change,
@@ -124,11 +130,34 @@ def repository(root: Path, sites: int, hosts: int) -> Path:
     for command in (
         "git init -q -b main .",
         "git add -A",
-        "git -c user.name=bench -c user.email=bench@example.com commit -q --no-gpg-sign -m base",
+        "git config gc.auto 0",
+        f"git {_NAMED} commit -q --no-gpg-sign -m base",
         "git gc -q",
     ):
         subprocess.run(shlex.split(command), cwd=root, check=True)
     return root
+
+
+def _sharded(scratch: Path, sites: int, hosts: int, env: dict[str, str]) -> Iterator[str]:
+    """A change that touches all sites in shards, each of which may be a machine's: what each takes,
+    one after the other, then the merge, and how large the reports are."""
+    root, out = repository(scratch / "sharded", sites, hosts), scratch / "report"
+    change_profile(root, "")
+    subprocess.run(shlex.split(f"git {_NAMED} commit -qam new --no-gpg-sign"), cwd=root, check=True)
+    command: list[str | Path] = [sys.executable, "-m", "foresite", "--root", root, "preview"]
+    command += ["--base", "HEAD~1", "--head", "HEAD"]
+    parts = worth(sites) or ["1/1"]
+    files = {part: scratch / f"{number}.json" for number, part in enumerate(parts)}
+    calls: dict[str, Sequence[str | Path]] = {
+        **{part: ["--shard", part, "--out", file] for part, file in files.items()},
+        "merge": ["--out", out, "--merge", *files.values()],
+    }
+    for name, more in calls.items():
+        times = Times()
+        measure(Run(name, "", [[*command, *more]], [scratch / "printed"]), env, 1800.0, times)
+        figures = f"{times.best:.1f} s, {times.cpu[0]:.1f} s of processors"
+        yield f"{name}: {figures}, {times.memory >> 20} MiB in the largest process"
+    yield from (f"{file.name}: {file.stat().st_size:,} bytes" for file in sorted(out.iterdir()))
 
 
 def _measure(change: Change, root: Path, sites: int, rounds: int, env: dict[str, str]) -> Measured:

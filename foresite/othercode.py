@@ -5,6 +5,8 @@ The packages come from that commit; the libraries that they import are those ins
 repository with data alone it is the version of Foresite that the commit locks, with its libraries.
 """
 
+import hashlib
+import importlib
 import io
 import os
 import shutil
@@ -22,6 +24,7 @@ from preview.states.git import GitError, git
 from preview.states.lock import FILES, local_sources, lock_file, locked_version
 from preview.states.snapshot import Snapshot
 from schemas.kubernetes.masking import shorten
+from schemas.model.own_components import versions
 
 PACKAGES = ("foresite", "preview", "components", "policies", "schemas")
 _TIME_LIMIT = 600
@@ -130,6 +133,19 @@ def _parse(label: str, done: subprocess.CompletedProcess[str]) -> Mapping[str, O
 
 def _environment(folder: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def code_digest() -> str:
+    """A digest of the code that runs: of every file of its packages, the built-in catalogue among
+    them, and of what is installed besides to make components."""
+    found = hashlib.sha256("\n".join([version(), *versions()]).encode())
+    for name in PACKAGES:
+        folder = Path(str(importlib.import_module(name).__file__)).parent
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                data = path.read_bytes()
+                found.update(f"{name}/{path.relative_to(folder)} {len(data)}\n".encode() + data)
+    return found.hexdigest()
 
 
 @contextmanager

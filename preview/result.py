@@ -149,6 +149,7 @@ class SitePreview:
     users of the cache feel, ``services`` what other people and jobs do. ``growth``: more than usual
     grows. ``guaranteed`` are the accelerators of each model that teams are guaranteed in all.
     ``installations`` are a new site's, ``regions`` the files behind it, ``patches`` a count.
+    ``brief``: details are left out (verdict/brief.py).
     """
 
     name: str
@@ -168,6 +169,7 @@ class SitePreview:
     installations: tuple[Installation, ...] = ()
     regions: tuple[str, ...] = ()
     patches: int = 0
+    brief: bool = False
 
     @cached_property
     def impact(self) -> Impact:
@@ -181,6 +183,12 @@ class SitePreview:
     def counts(self) -> Mapping[Impact, int]:
         """Hosts by what happens to them, worst first; at most so many where that is known."""
         return count_hosts(self.hosts)
+
+    @cached_property
+    def vague(self) -> set[Impact]:
+        """What happens to some hosts of which Git does not say all."""
+        found = {host.impact for host in self.hosts if host.at_most is not None}
+        return found | {host.rest for host in self.hosts if host.rest_at_most is not None}
 
     @property
     def waiting(self) -> int:
@@ -199,8 +207,10 @@ class SitePreview:
 
 def count_hosts(hosts: Iterable[HostVerdict]) -> dict[Impact, int]:
     """Hosts by the impact on them, worst first; at most so many where that is known."""
-    groups = group_by_key((host.group_key, host) for host in hosts)
-    found: Counter[Impact] = Counter()
+    all_hosts = [*hosts]
+    some = [h for h in all_hosts if h.impact is not Impact.NONE or h.limit is not None]
+    groups = group_by_key((host.group_key, host) for host in some)
+    found = Counter({Impact.NONE: len(all_hosts) - len(some)})
     left: dict[int, int] = {}
     for alike in sorted(groups.values(), key=lambda alike: -alike[0].impact.rank):
         first = alike[0]

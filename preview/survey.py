@@ -25,12 +25,11 @@ from preview.differences.edits import Input, edits
 from preview.objects import Objects
 from preview.result import Preview, SitePreview, State
 from preview.states.fleet import changed_sites, owners, site_names, site_of, suspects
-from preview.states.git import changed_files
-from preview.states.lock import FILE as LOCK
-from preview.states.lock import LockError, locked_source, locked_version, program_changes
+from preview.states.lock import code_changed, locked_version, programs_changed
 from preview.states.nodes import NodesError, Seen
 from preview.states.regions import Regions, changed_regions, region_changes, regions_behind
 from preview.states.snapshot import Snapshot
+from preview.verdict.brief import bound_details
 from preview.verdict.group import group_sites
 from preview.verdict.judge import judge
 from schemas.facts.site import Site
@@ -45,10 +44,6 @@ from schemas.reading.tree import Tree
 from schemas.reading.typed_document import place
 from schemas.refusal import UsageError
 
-CODE = ("schemas", "components", "policies")
-"""Paths of the code that makes a site's objects; the catalogue is data."""
-PROGRAM = ("__main__.py", "Pulumi.yaml")
-"""Paths of what Pulumi runs besides, which no code that makes objects shows."""
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
 
@@ -70,6 +65,38 @@ class _Work(NamedTuple):
     regions: Regions = MappingProxyType({})
 
 
+class Scope(NamedTuple):
+    """``names`` are the sites to look at, sorted. ``code`` are Foresite's own files that differ,
+    ``program`` those of them that Pulumi runs; ``each``: each side is made by its own code, so that
+    sites show what ``code`` does. ``regions`` are the files of regions that differ."""
+
+    before: Snapshot
+    after: Snapshot
+    names: tuple[str, ...]
+    code: tuple[str, ...]
+    program: tuple[str, ...]
+    each: bool
+    regions: Regions
+
+
+def scope(before: Snapshot, after: Snapshot, wanted: Iterable[str], *, each: bool) -> Scope:
+    """What the change between two states may concern, of the wanted sites or of all; ``each`` if
+    each state's own code is there to make its side. Raises UsageError, LockError."""
+    known = {*site_names(before), *site_names(after)}
+    chosen = set(wanted)
+    if unknown := min(chosen - known, default=""):
+        near = nearest(unknown, sorted(known))
+        hint = f"; did you mean {near}?" if near else ""
+        raise UsageError(f"there is no site {unknown!r} before or after the change{hint}")
+    program = programs_changed(before, after)
+    code = (*code_changed(before, after), *program)
+    # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
+    each = each and bool(code) and not program
+    reached = sorted(known) if each else changed_sites(before, after)
+    names = tuple(name for name in reached if not chosen or name in chosen)
+    return Scope(before, after, names, code, program, each, changed_regions(before, after))
+
+
 def survey(
     before: Snapshot,
     after: Snapshot,
@@ -84,49 +111,65 @@ def survey(
     one a change of code is unknown. ``nodes`` are how those of a site were last seen, by site.
     Raises UsageError, and NodesError where nodes are of another site.
     """
-    known = {*site_names(before), *site_names(after)}
-    if unknown := sorted(set(wanted) - known):
-        raise UsageError(_unknown(unknown[0], known))
-    program = _program_changes(before, after)
-    # Where Pulumi runs something else, or libraries come from elsewhere, nothing of that is run.
-    maker = None if program else maker
-    code = [*_code_changes(before, after), *program]
-    reached = sorted(known) if code and maker else changed_sites(before, after)
-    names = [name for name in reached if not wanted or name in set(wanted)]
-    sites: list[SitePreview] = []
-    regions = changed_regions(before, after)
-    if names:
-        work = _work(before, after, names, maker if code else None)
-        one = partial(_site, work._replace(nodes=dict(nodes), regions=regions))
-        sites += filter(None, each(one, names) if each else map(one, names))
+    found = scope(before, after, wanted, each=maker is not None)
+    return put_together(found, judge_sites(found, found.names, each, maker, nodes), nodes)
+
+
+def judge_sites(
+    found: Scope,
+    names: Sequence[str],
+    each: Each | None = None,
+    maker: Maker | None = None,
+    nodes: Mapping[str, Seen] = MappingProxyType({}),
+) -> list[SitePreview | None]:
+    """The effect on some of the sites of a scope, in their order; None where there is none. Rules
+    across sites see all of them."""
+    if not names:
+        return []
+    work = _work(found, names, maker if found.each else None)
+    one = partial(_site, work._replace(nodes=dict(nodes), regions=found.regions))
+    return bound_details(each(one, names) if each else [*map(one, names)], len(found.names))
+
+
+def put_together(
+    found: Scope, judged: Iterable[SitePreview | None], nodes: Mapping[str, Seen]
+) -> Preview:
+    """The preview of a change from the effects on all sites of its scope."""
+    bounded = bound_details([*judged], len(found.names))
+    sites, code = [each for each in bounded if each], found.code
+    behind = {each.name: each.regions for each in sites}
     return Preview(
-        base=before.label,
-        head=after.label,
-        sites_total=len(site_names(after)),
+        base=found.before.label,
+        head=found.after.label,
+        sites_total=len(site_names(found.after)),
         entries=group_sites(list(_bound_problems(sites))),
-        regions=region_changes((before, after), regions, names, {s.name: s.regions for s in sites}),
-        code=", ".join(code[:3]) + (", …" if code[3:] else "") if maker else "",
-        code_changed=() if maker else tuple(code),
-        program_changed=bool(program),
-        nodes={name: (len(seen.nodes), seen.when) for name, seen in nodes.items() if name in names},
+        regions=region_changes(found[:2], found.regions, found.names, behind),
+        code=", ".join(code[:3]) + (", …" if code[3:] else "") if found.each else "",
+        code_changed=() if found.each else code,
+        program_changed=bool(found.program),
+        nodes={n: (len(seen.nodes), seen.when) for n, seen in nodes.items() if n in found.names},
     )
 
 
-def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | None) -> _Work:
+def _work(found: Scope, names: Sequence[str], maker: Maker | None) -> _Work:
     """The files of the sites that are looked at, and all that sites share, of both sides; with a
     maker also the objects that it makes of each side."""
-    near = suspects(before, after, names)
+    sides = before, after = found.before, found.after
+    near = suspects(before, after, found.names)
     wanted = {*names, *near}
-    sides = before, after
     chosen = [_paths(side, wanted) for side in sides]
     # The catalogue that is installed stands for that of both states where neither has one. It never
     # stands for that of one: a change that takes the catalogue away would then seem to do nothing.
     own = any(path.startswith(f"{SHOWN}/") for paths in chosen for path in paths)
+    # A file that does not differ is read, and kept, once.
+    read = before.contents(chosen[0])
+    same = {path: read[path] for path in chosen[1]
+            if path in read and before.files[path] == after.files[path]}  # fmt: skip
+    rest = after.contents(path for path in chosen[1] if path not in same)
     old, new = (
-        Tree({**({} if own and not locked_version(side) else installed_files()),
-              **side.contents(paths)})
-        for side, paths in zip(sides, chosen, strict=True)
-    )  # fmt: skip
+        Tree({**({} if own and not locked_version(side) else installed_files()), **files})
+        for side, files in zip(sides, (read, same | rest), strict=True)
+    )
     work = _Work(old, new, frozenset(near), owners(before, after, names))
     if maker is None:
         return work
@@ -134,7 +177,7 @@ def _work(before: Snapshot, after: Snapshot, names: list[str], maker: Maker | No
     for side, paths in zip(sides, chosen, strict=True):
         with tempfile.TemporaryDirectory(prefix="foresite-") as folder:
             side.write(paths, Path(folder))
-            made.append(maker(side, Path(folder), names))
+            made.append(maker(side, Path(folder), [*names]))
     return work._replace(made=(made[0], made[1]))
 
 
@@ -207,7 +250,7 @@ def _nodes(change: SiteChange, seen: Seen | None) -> Mapping[str, NodeState] | N
 def _load(folder: Tree, name: str, among: frozenset[str]) -> Loaded | None:
     """A site of one side, with its problems; None where it is not there."""
     there = has_site(folder / "sites", name)
-    return load(folder, [name], among)[name] if there else None
+    return load(folder, [name], among, hints=False)[name] if there else None
 
 
 def _bound_problems(sites: Iterable[SitePreview]) -> Iterator[SitePreview]:
@@ -250,39 +293,3 @@ def _input(loaded: Loaded | None, folder: Tree, faulty: Site | None = None) -> I
     if loaded is None or site is None or loaded.document is None:
         return None
     return Input(site, loaded.document, folder)
-
-
-def _unknown(name: str, known: Iterable[str]) -> str:
-    near = nearest(name, sorted(known))
-    hint = f"; did you mean {near}?" if near else ""
-    return f"there is no site {name!r} before or after the change{hint}"
-
-
-def _program_changes(before: Snapshot, after: Snapshot) -> list[str]:
-    """What differs of what Pulumi runs, and no objects show. Raises LockError."""
-    if before.commit is None:
-        return []
-    locked = locked_version(before) or locked_version(after)
-    where = ["."] if locked else PROGRAM
-    found = changed_files(before.root, before.commit, after.commit, where)
-    return program_changes(before, after, found) if locked else found
-
-
-def _code_changes(before: Snapshot, after: Snapshot) -> list[str]:
-    """Foresite's own files that differ: objects may differ that the preview makes alike. Where an
-    installed Foresite is locked, its versions do. Raises LockError."""
-    if before.commit is None:
-        return []
-    old, new = locked_version(before), locked_version(after)
-    if old != new:
-        which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
-        return [f"{LOCK} ({which})"]
-    source = locked_source(before) if old else None
-    if source and source != locked_source(after):
-        raise LockError(f"its Foresite {old} is not the base's {old}", "lock another version")
-    if old:
-        return []
-    found = changed_files(before.root, before.commit, after.commit, CODE)
-    # All else is read by what makes objects: scripts of hosts and programs of Envoy too.
-    apart = (".md", ".css")
-    return [p for p in found if not p.endswith(apart) and not p.startswith("schemas/catalogue/")]

@@ -80,12 +80,17 @@ def site_names(root: Folder) -> list[str]:
 
 
 def load(
-    root: Folder, names: Iterable[str] | None = None, among: Iterable[str] | None = None
+    root: Folder,
+    names: Iterable[str] | None = None,
+    among: Iterable[str] | None = None,
+    *,
+    hints: bool = True,
 ) -> dict[str, Loaded]:
     """The named sites (all, where none is named), each with its problems, sorted.
 
     Every site's footprint is looked at, so that a clash with a site that was not named is found;
-    with ``among`` only those sites' and the named ones'. Never raises for what a user can write.
+    with ``among`` only those sites' and the named ones'. Placing hints takes as long as a rule; who
+    shows none leaves them out. Never raises for what a user can write.
     """
     folder = root / "sites"
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
@@ -93,7 +98,7 @@ def load(
     files = {name: _read(root, name) for name in near if has_site(folder, name)}
     between = clashes([*map(_footprint, files.values())]) if len(files) > 1 else {}
     return {
-        name: _load(root, files[name], between.get(name, []))
+        name: _load(root, files[name], between.get(name, []), hints=hints)
         if name in files
         else _unknown(name, names_in(folder))
         for name in chosen
@@ -148,7 +153,7 @@ def _unknown(name: str, known: list[str]) -> Loaded:
     return Loaded(name, None, (problem,), None)
 
 
-def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
+def _load(root: Folder, files: _Files, between: list[Finding], *, hints: bool) -> Loaded:
     document, problems = files.document, list(files.problems)
     catalogue = catalogue_of(root)
     hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
@@ -170,14 +175,15 @@ def _load(root: Folder, files: _Files, between: list[Finding]) -> Loaded:
         holes = bool(problems or findings) or isinstance(site.by_pool, Hole)
         findings += site_findings(site, holes=holes)
         findings += attempt(placeholders(file), holes=holes)
+    findings = [each for each in findings if hints or not each.code.hint]
     placed = _locate(findings[:MAX_FINDINGS], document, files)
     problems += (regions.mention(document, each) for each in placed)
     problems += regions.misspelt_region(root, document)
     found, left = merge_literals(problems), len(findings[MAX_FINDINGS:])
     wrong = tuple(first_problems([e for e in found if not e.code.hint], left))
-    hints = tuple(each for each in found if each.code.hint)
+    told = tuple(each for each in found if each.code.hint)
     faulty = site if wrong and not holes else None
-    return Loaded(files.name, None if wrong else site, wrong, document, hints, faulty)
+    return Loaded(files.name, None if wrong else site, wrong, document, told, faulty)
 
 
 def _site(

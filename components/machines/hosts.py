@@ -5,8 +5,10 @@ takes the host (image, user data, power) is its own.
 """
 
 import functools
+import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from components.machines import names
 from components.machines.adopted import kept_host
@@ -64,41 +66,59 @@ def _replicas(body: Json) -> int:
 def hosts(site: Site) -> list[Manifest]:
     """A BareMetalHost for each line of the host list; protected, as deleting one wipes it, unless
     the host is out."""
-    profiles = {pool.name: site.profile(pool) for pool in site.file.pools}
-    raids = {name: _raid(each) for name, each in profiles.items()}
+    secret = site.file.bmc.credentials
     place, stay = (management_names(site).namespace, site.name), kept(site)
-    made = [
-        _host(place, host, profiles[host.pool], raids[host.pool], site.file.bmc.credentials)
-        for host in site.hosts
-    ]
+    make = {p.name: _maker(place, _shape(site.profile(p), secret)) for p in site.file.pools}
+    made = [make[host.pool](host) for host in site.hosts]
     if not stay:
         return made
     pairs = ((each, stay.get((HOST, each.key[3]))) for each in made)
     return [kept_host(each, body) if body else each for each, body in pairs]
 
 
-def _raid(profile: HardwareProfile) -> Json:
-    """The ``raid`` of a profile's hosts; an empty list deletes volumes."""
-    said = profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
-    return {"raid": {"hardwareRAIDVolumes": said["raid"]}} if said else {}
+class _Shape(NamedTuple):
+    """What the hosts of a profile have alike: ``scheme`` and ``path`` of a BMC's address, its path
+    where the host list names none, and further fields of the spec as JSON."""
+
+    scheme: str
+    path: str
+    unverified: bool
+    secret: str | None
+    mode: str
+    disk: RootDisk
+    more: str
 
 
-def _host(
-    place: tuple[str, str], host: Host, profile: HardwareProfile, raid: Json, secret: str | None
-) -> Manifest:
-    bmc = profile.bmc
-    path = "" if bmc.protocol is BmcProtocol.IPMI or "/" in host.bmc else bmc.system_path
+def _shape(profile: HardwareProfile, secret: str | None) -> _Shape:
+    """The shape of a profile's hosts; an empty list of RAID volumes deletes them."""
+    bmc, said = profile.bmc, profile.model_dump(include={"raid"}, by_alias=True, exclude_none=True)
+    path = "" if bmc.protocol is BmcProtocol.IPMI else bmc.system_path
+    more: Json = {"architecture": "aarch64"} if profile.arch is Arch.ARM64 else {}
+    more |= {"raid": {"hardwareRAIDVolumes": said["raid"]}} if said else {}
+    boot = profile.boot_mode.value, profile.root_disk
+    unverified = not bmc.verify_certificate
+    return _Shape(f"{bmc.protocol.value}://", path, unverified, secret, *boot, json.dumps(more))
+
+
+# The other side of a change has the same hosts, most of them of the same shape: an object that does
+# not differ is the same one, which nobody has to compare.
+@functools.lru_cache(maxsize=16)
+def _maker(place: tuple[str, str], shape: _Shape) -> Callable[[Host], Manifest]:
+    """Makes a host of a shape; ``place`` is its namespace, and the site."""
+    return functools.lru_cache(maxsize=4096)(functools.partial(_host, place, shape))
+
+
+def _host(place: tuple[str, str], shape: _Shape, host: Host) -> Manifest:
     spec = {
         "online": True,
         "bmc": {
-            "address": f"{bmc.protocol.value}://{host.bmc}{path}",
-            "credentialsName": bmc_secret(host.name, secret),
-            "disableCertificateVerification": not bmc.verify_certificate,
+            "address": f"{shape.scheme}{host.bmc}{'' if '/' in host.bmc else shape.path}",
+            "credentialsName": bmc_secret(host.name, shape.secret),
+            "disableCertificateVerification": shape.unverified,
         },
         "bootMACAddress": host.mac,
-        **_boot(profile.boot_mode.value, host.root_disk or profile.root_disk),
-        **({"architecture": "aarch64"} if profile.arch is Arch.ARM64 else {}),
-        **raid,
+        **_boot(shape.mode, host.root_disk or shape.disk),
+        **(json.loads(shape.more) if shape.more != "{}" else {}),
     }
     body = {**_identity(place, host), "spec": spec}
     # A board may be another one when it comes back, and no webhook lets a boot MAC change.
@@ -114,7 +134,7 @@ def _identity(place: tuple[str, str], host: Host) -> Json:
         "name": host.name,
         "namespace": namespace,
         "labels": {
-            **labels(site, names.COMPONENT),
+            **_labels(site),
             names.POOL_LABEL: host.pool,
             names.RACK_LABEL: host.rack,
             names.ZONE_LABEL: host.zone,
@@ -130,6 +150,9 @@ def _identity(place: tuple[str, str], host: Host) -> Json:
         },
     }
     return {"apiVersion": names.METAL3_API, "kind": "BareMetalHost", "metadata": found}
+
+
+_labels = functools.lru_cache(maxsize=4)(functools.partial(labels, component=names.COMPONENT))
 
 
 @functools.cache

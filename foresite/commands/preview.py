@@ -1,30 +1,36 @@
 """``foresite preview``: what a change does to the machines of every site, before it merges.
 
-Compares two states of the repository. Needs no cluster, no credentials and no network.
+Compares two states of the repository. Needs no cluster, no credentials and no network. Of a large
+change several jobs judge a shard each, and one puts their reports together (preview/shards.py).
 """
 
 import argparse
+import hashlib
+import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, version
+from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
 from foresite.forge import forge
-from foresite.othercode import make_objects_with, run_with
+from foresite.othercode import code_digest, make_objects_with, run_with
 from foresite.scratch import clear, scratch
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
+from preview.shards import FORGES, Part, Terms, dump, merge, worth
 from preview.states.fleet import site_names
 from preview.states.git import base_of
 from preview.states.lock import locked_version
 from preview.states.nodes import NodesError, Seen, nodes_of
 from preview.states.snapshot import Snapshot, at, work_tree
-from preview.survey import survey
+from preview.survey import Maker, Scope, judge_sites, put_together, scope
 from preview.wrapping import terminal_width
+from schemas.kubernetes.masking import shorten
 from schemas.reading.bounded import read_regular
 
 FORMATS: dict[str, Callable[[Preview], str]] = {
@@ -40,6 +46,8 @@ FILES: dict[str, Callable[[Preview], str]] = {
     "report.json": report.document,
 }
 """Files that ``--out`` writes."""
+# A plan of no hosts at a time, for example: a job's figures are typed, and may be anything else.
+_NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
 
 
 def _colour() -> bool:
@@ -51,28 +59,89 @@ def run(options: argparse.Namespace) -> int:
     """Compare, judge and report; 2 where of a site nothing could be said."""
     root = repository(options)
     limits, allow = _limits_and_allowances(options)
+    part = _part(options)
     try:
         base, head = _snapshots(options, root)
-        if options.code in ("base", "head"):
-            side = base if options.code == "base" else head
-            if side.commit is not None:
-                return run_with(root, side.commit, _again(options, base, head))
+        side = {"base": base, "head": head}.get(options.code)
+        if side is not None and side.commit is not None:
+            return run_with(root, side.commit, _again(options, base, head))
         if not {*site_names(base), *site_names(head)}:
             raise UsageError(no_site(root))
-        maker = make_objects_with if options.code == "each" else None
-        locked = locked_version(base) if maker is None else ""
-        if locked and version() not in ("", locked, locked_version(head)):
-            # What it would show, nobody applies.
-            said = f"this is Foresite {version()}, and {base.label} locks {locked}"
-            raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
+        maker = _maker(options, base, head)
+        found = scope(base, head, options.sites, each=maker is not None)
+        if options.shards:
+            show(f"shards={json.dumps(worth(len(found.names)))}")
+            return OK
         nodes = _nodes(options, base, head)
-        found = survey(base, head, options.sites, parallel.each, maker, nodes)
+        terms = _terms(options, found, nodes) if part or options.merge else None
+        if terms and options.merge:
+            sites = merge(options.merge, found.names, terms)
+        else:
+            names = part.of(found.names) if part else found.names
+            sites = judge_sites(found, names, parallel.each, maker, nodes)
+            if terms and part:
+                return _write_shard(options.out, dump(terms, part, zip(names, sites, strict=True)))
+        preview = put_together(found, sites, nodes)
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
-    blocked = gates(found, allow, limits)
-    found = replace(found, allowed=allow, gates=blocked, forge=forge(root, base, head))
-    _write(options, found)
-    return _code(options, found)
+    try:
+        blocked = gates(preview, allow, limits)
+        preview = replace(preview, allowed=allow, gates=blocked, forge=forge(root, base, head))
+        _write(options, preview)
+    except _NONSENSE as error:
+        if not options.merge:
+            raise
+        raise UsageError(f"{error}, as a shard has figures without sense: run it again") from None
+    return _code(options, preview)
+
+
+def _maker(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> Maker | None:
+    """What makes each side by its own code; None where this code makes both. Raises UsageError
+    where this is a version that neither side locks."""
+    if options.code == "each":
+        return make_objects_with
+    locked = locked_version(base)
+    if locked and version() not in ("", locked, locked_version(head)):
+        # What it would show, nobody applies.
+        said = f"this is Foresite {version()}, and {base.label} locks {locked}"
+        raise UsageError(f"{said}; run `uv run foresite preview`, or add --code each")
+    return None
+
+
+def _part(options: argparse.Namespace) -> Part | None:
+    """The shard that is asked for. Raises UsageError for what no shard or merge can be."""
+    chosen = [f"--{name}" for name in ("shard", "shards", "merge") if getattr(options, name)]
+    if len(chosen) > 1:
+        raise UsageError(f"{' and '.join(chosen)} are calls of their own: give one of them")
+    if chosen and not options.head:
+        raise UsageError(f"{chosen[0]} is about two commits: name them by --base and --head")
+    if not options.shard:
+        return None
+    if options.fail_on or options.allow or options.request or options.exit_code:
+        raise UsageError("a shard has no gates, which count over all sites: give them to --merge")
+    match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
+    part = Part(*map(int, match.groups())) if match else Part(0, 0)
+    if not part.fits or not options.out:
+        given = f"--shard {shorten(options.shard)}"
+        raise UsageError(f"{given}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+    return part
+
+
+def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen]) -> Terms:
+    """What the shards of this preview have in common."""
+    given = repr((options.code, sorted({*options.sites}), sorted(nodes.items())))
+    digest = hashlib.sha256(given.encode()).hexdigest()
+    base, head = (str(each.commit) for each in found[:2])
+    return Terms(base=base, head=head, judge=code_digest(), options=digest)
+
+
+def _write_shard(path: Path, data: bytes) -> int:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    clear(path)
+    with scratch(path) as fresh:
+        (fresh / "report").write_bytes(data)
+        (fresh / "report").replace(path)
+    return OK
 
 
 def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snapshot]:
@@ -95,8 +164,11 @@ def _again(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> list[
     found += [part for flag in options.allow for part in ("--allow", flag)]
     paths = {name: getattr(options, name) for name in ("out", "request", "nodes")}
     given = {name: path.absolute() for name, path in paths.items() if path}
-    given |= {"head": head.commit or "", "fail-on": options.fail_on}
-    return found + [part for k, v in given.items() if v for part in (f"--{k}", str(v))]
+    given |= {"head": head.commit or "", "fail-on": options.fail_on, "shard": options.shard}
+    found += [part for k, v in given.items() if v for part in (f"--{k}", str(v))]
+    found += ["--shards"] if options.shards else []
+    merged = [str(path.absolute()) for path in options.merge or ()]
+    return [*found, "--merge", *merged] if merged else found
 
 
 def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int], dict[str, int]]:

@@ -16,7 +16,7 @@ Sources: Kubernetes 1.34, api admissionregistration/v1; apiserver pkg/admission/
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from string import Template
 from types import MappingProxyType
@@ -94,6 +94,7 @@ def _data() -> Json:
     return found
 
 
+@lru_cache(maxsize=4)  # both sides of a change have mostly the same facts
 def cluster_rules(facts: Facts) -> tuple[ClusterRule, ...]:
     """The rules of a site: of its management cluster first, then of its own."""
     rows = ((cluster, row) for cluster in (MANAGEMENT, SITE) for row in _data()[cluster].items())

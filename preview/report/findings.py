@@ -207,10 +207,12 @@ def _evicted(sites: Sequence[SitePreview]) -> Iterable[Finding]:
     """Hosts that are drained all at once, and that something worse happens to in its turn."""
     names = Counter[str]()
     for site in sites:
-        worse = {host.host for host in site.hosts if host.impact.rank > Impact.DRAIN.rank}
-        for each in (reason.effect for reason in site.reasons):
+        drains = [r.effect for r in site.reasons if r.effect.impact is Impact.DRAIN]
+        harder = site.hosts if drains else ()
+        worse = {host.host for host in harder if host.impact.rank > Impact.DRAIN.rank}
+        for each in drains:
             number = len(worse.intersection(each.hosts))
-            if each.impact is Impact.DRAIN and each.at_once is None and number:
+            if each.at_once is None and number:
                 names[site.name] += number if each.at_most is None else min(number, each.at_most)
     if names:
         said = (f"evicts pods on {count(names.total(), 'host')} at once",)

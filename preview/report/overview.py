@@ -133,7 +133,7 @@ def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
         title = (f"Each of the {len(rows):,} sites",)
         folded.insert(0, Section("sites", title, (Table(_HEADS, rows),)))
     if room.every_host:
-        folded += map(every_host, every)
+        folded += [every_host(each) for each in every if not each.brief]
     return Part(
         title=(*sites_named(entry.sites), _STATES.get(site.state, "")),
         says=happening(every),

@@ -53,7 +53,7 @@ def _site(site: SitePreview) -> Json:
         "deletions": [asdict(each) for each in site.deletions],
         "guaranteed": dict(site.guaranteed),
     }
-    return _fields(_OF["site"], site, own)
+    return _fields(_OF["brief" if site.brief else "site"], site, own)
 
 
 def _reason(reason: Reason) -> Json:

@@ -146,10 +146,8 @@ def members(entry: Entry) -> tuple[SitePreview, ...]:
 
 def doings(site: SitePreview) -> list[Doing]:
     """The effects on a site's hosts, worst first, and those of reasons that name no host."""
-    vague = {host.impact for host in site.hosts if host.at_most is not None}
-    vague |= {host.rest for host in site.hosts if host.rest_at_most is not None}
     found = [
-        Doing(impact, n, impact in vague, impact is Impact.POD_RESTART and stops(site))
+        Doing(impact, n, impact in site.vague, impact is Impact.POD_RESTART and stops(site))
         for impact, n in site.counts.items()
     ]
     seen = {each.impact for each in found} | {Impact.NONE}

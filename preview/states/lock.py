@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from preview.states.git import GitError, git
+from preview.states.git import GitError, changed_files, git
 from preview.states.snapshot import Snapshot
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
@@ -24,6 +24,10 @@ from schemas.reading.tree import Refused
 FILE = "pyproject.toml"
 FILES = (FILE, "uv.lock")
 """What an environment with the locked version is made from."""
+CODE = ("schemas", "components", "policies")
+"""Paths of the code that makes a site's objects; the catalogue is data."""
+PROGRAM = ("__main__.py", "Pulumi.yaml")
+"""Paths of what Pulumi runs besides, which no code that makes objects shows."""
 _REQUIREMENT = re.compile(r"(?i)\s*foresite(?![\w.-])\s*(?P<which>[^;]*?)\s*(;.*)?")
 _WRITTEN = re.compile(r"(?i)[\"']\s*foresite\s*([=<>~!;@\[]|[\"']\s*[,\]])")
 _EXACT = re.compile(r"==\s*(?P<version>\d[^\s*,]*)")
@@ -94,6 +98,36 @@ def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -
     if not (locked_version(before) and locked_version(after)):
         return found
     return [p for p in found if p not in FILES] + [*_library_changes(before, after)]
+
+
+def programs_changed(before: Snapshot, after: Snapshot) -> tuple[str, ...]:
+    """What differs of what Pulumi runs, and no objects show. Raises LockError."""
+    if before.commit is None:
+        return ()
+    locked = locked_version(before) or locked_version(after)
+    where = ["."] if locked else PROGRAM
+    found = changed_files(before.root, before.commit, after.commit, where)
+    return tuple(program_changes(before, after, found) if locked else found)
+
+
+def code_changed(before: Snapshot, after: Snapshot) -> list[str]:
+    """Foresite's own files that differ: objects may differ that the preview makes alike. Where an
+    installed Foresite is locked, its versions do. Raises LockError."""
+    if before.commit is None:
+        return []
+    old, new = locked_version(before), locked_version(after)
+    if old != new:
+        which = f"Foresite {old or 'of this repository'} → {new or 'of this repository'}"
+        return [f"{FILE} ({which})"]
+    source = locked_source(before) if old else None
+    if source and source != locked_source(after):
+        raise LockError(f"its Foresite {old} is not the base's {old}", "lock another version")
+    if old:
+        return []
+    found = changed_files(before.root, before.commit, after.commit, CODE)
+    # All else is read by what makes objects: scripts of hosts and programs of Envoy too.
+    apart = (".md", ".css")
+    return [p for p in found if not p.endswith(apart) and not p.startswith("schemas/catalogue/")]
 
 
 def local_sources(side: Snapshot) -> Iterator[str]:

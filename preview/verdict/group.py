@@ -10,7 +10,8 @@ from schemas.kubernetes.grouping import group_by_key
 def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
     """The sites by their verdicts and reasons, worst first, then by name.
 
-    How many hosts it happens to may differ. Problems and losses are always a site's own.
+    How many hosts it happens to may differ. Losses are always a site's own, and so are problems but
+    those of a file that sites share.
     """
     groups = group_by_key((_kind(site), site) for site in sites)
 
@@ -31,16 +32,18 @@ def rank(site: SitePreview) -> int:
 
 
 def _kind(site: SitePreview) -> object:
-    if site.problems or site.deletions or site.state is not State.CHANGED:
+    if site.state is State.INVALID:
+        return site.problems
+    if site.deletions or site.state is not State.CHANGED:
         return site.name
     return (
         frozenset(host.impact for host in site.hosts),
-        frozenset(_what(each) for each in site.reasons),
+        frozenset(likeness(each) for each in site.reasons),
         frozenset(plan.stuck for plan in site.plans),
     )
 
 
-def _what(reason: Reason) -> object:
+def likeness(reason: Reason) -> object:
     """A reason without what only one site has: its name, and the names of objects and pools."""
     kind = reason.effect.name[1].partition("/")[0]
     edits = frozenset((cause.path, cause.before, cause.after) for cause in reason.causes)

@@ -144,7 +144,9 @@ def _objects(site: SiteChange, effects: Sequence[Effect]) -> Iterator[ObjectVerd
         mine = tuple(reasons.get(name, ()))
         stated = [action for i in mine if (action := effects[i].action) is not None]
         action = _action(change, stated) if site.after else Action.LEFT
-        before, after = (side and side.bare() for side in (change.before, change.after))
+        before, after = (side and side.bare() for side in change.both)
+        # One object in place of two that are equal is sent, and kept, once.
+        before = after if before == after else before
         yield ObjectVerdict(change._replace(before=before, after=after), action, mine)
 
 

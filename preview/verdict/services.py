@@ -31,7 +31,7 @@ def services(site: SiteChange) -> Iterator[Consequence]:
         return
     applied = all(side.fleet.context is not None for side in site.sides)
     for clause, line in (
-        *_alerts(site.before, site.after), *_waiting(site), *_limits(site),
+        *_alerts(site, site.before, site.after), *_waiting(site), *_limits(site),
         *_prepared(site), *_flashed(site),
     ):  # fmt: skip
         yield Consequence(clause, line, applied)
@@ -48,11 +48,14 @@ def _managed(site: SiteChange) -> Iterator[Consequence]:
             yield Consequence(row["clause"], f"{row['clause']}: {row['why']}")
 
 
-def _alerts(before: Side, after: Side) -> Iterator[tuple[str, str]]:
+def _alerts(site: SiteChange, before: Side, after: Side) -> Iterator[tuple[str, str]]:
+    changed = {each.group_kind for each in site.changes.values()}
     for kind, clause, why in (
         (_ALERTS, "all alerts end", "no PrometheusRule of the site is left"),
         (_ROUTES, "nobody is notified of alerts", "no AlertmanagerConfig of the site is left"),
     ):
+        if kind not in changed:
+            continue
         was, now = (
             sum(each.group_kind == kind for each in side.objects.values())
             for side in (before, after)

@@ -4,6 +4,7 @@ Owns what follows from other fields (replicas, versions, operating systems), so 
 computes it twice. A ``Site`` is only made of parts that were each valid.
 """
 
+import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -46,6 +47,7 @@ class Site:
     returned: tuple[Host, ...] = ()
     managed: Managed | None = None
     by_pool: Mapping[str, tuple[Host, ...]] = field(init=False)
+    in_zone: Mapping[tuple[str, str], tuple[Host, ...]] = field(init=False)
     out: Mapping[str, tuple[Host, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -55,6 +57,10 @@ class Site:
         for name, each in zip(("by_pool", "out"), groups.values(), strict=True):
             # A frozen dataclass has no other way to set what follows from its fields.
             object.__setattr__(self, name, {key: tuple(hosts) for key, hosts in each.items()})
+        zones: dict[tuple[str, str], list[Host]] = {}
+        for host in itertools.chain.from_iterable(groups[False].values()):
+            zones.setdefault((host.pool, host.zone), []).append(host)
+        object.__setattr__(self, "in_zone", {at: tuple(hosts) for at, hosts in zones.items()})
         records = with_shares(self.file, self.hardware, self.accelerators)
         object.__setattr__(self, "accelerators", records)
 
@@ -80,7 +86,7 @@ class Site:
     def hosts_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
         """The hosts of a pool (in one zone) that may have a machine, in the order of the list."""
         hosts = self.by_pool.get(pool.name, ())
-        return hosts if zone is None else tuple(host for host in hosts if host.zone == zone)
+        return hosts if zone is None else self.in_zone.get((pool.name, zone), ())
 
     def out_of(self, pool: Pool, zone: str | None = None) -> tuple[Host, ...]:
         """The hosts of a pool (in one zone) that are out."""

@@ -1,6 +1,6 @@
 """Values in a site's data by their paths, in plain data as in models, also in such with holes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from schemas.kubernetes.bodies import nodes
@@ -18,12 +18,12 @@ def each_at(value: Any, *patterns: str) -> Iterator[tuple[Path, Any]]:
         yield from found
 
 
-def _items(value: Any, step: str) -> Iterator[tuple[str | int, Any]]:
+def _items(value: Any, step: str) -> Iterable[tuple[str | int, Any]]:
     fields = vars(value) if isinstance(value, Model) else value
-    if step == "*" and isinstance(fields, list):
-        yield from enumerate(fields)
-    elif isinstance(fields, dict):
-        yield from (each for each in fields.items() if step in ("*", each[0]))
+    if isinstance(fields, dict):
+        one = ((step, fields[step]),) if step in fields else ()
+        return fields.items() if step == "*" else one
+    return enumerate(fields) if step == "*" and isinstance(fields, list) else ()
 
 
 def leaves(value: Any, at: Path = ()) -> Iterator[tuple[Path, Any]]:

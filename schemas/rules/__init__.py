@@ -56,14 +56,20 @@ def _part(rule: Rule) -> type:
 SITE_RULES, ZONE_RULES, POOL_RULES = (
     tuple(rule for rule in _rules() if _part(rule) is part) for part in _PARTS
 )
+_TAKES = {
+    rule: [None if kind in _PARTS else SECTIONS.get(kind, ()) for kind in takes]
+    for rule in _rules()
+    for *takes, _ in [rule.__annotations__.values()]
+}
+"""The sections that each rule takes, by their paths; None for the site, zone or pool."""
 
 
 def judge(rule: Rule, site: Site, part: InZone | InPool | None = None) -> Iterator[Finding]:
     """The findings of one rule; none where the site lacks a section that the rule takes."""
     given: list[object] = []
-    for kind in [*rule.__annotations__.values()][:-1]:
-        value: object = (part or site) if kind in _PARTS else site.file
-        for step in SECTIONS.get(kind, ()):
+    for steps in _TAKES[rule]:
+        value: object = (part or site) if steps is None else site.file
+        for step in steps or ():
             value = getattr(value, step) if value is not None else None
         given.append(value)
     if None not in given:

@@ -78,16 +78,17 @@ def host_addresses(site: Site) -> Iterator[Finding]:
         if getattr(zone, "hosts", None) and zone.name in spans and zone.span[0] > zone.span[1]:
             spans.pop(zone.name)
             yield say("zone-block-empty", ("zones", index, "hosts"), zone)
+    ends = {name: (low.packed, high.packed) for name, (low, high) in spans.items()}
     for host in site.hosts:
-        if not host.ip or host.zone not in spans:
+        if not host.ip or host.zone not in ends:
             continue
-        low, high = spans[host.zone]
-        place, zone = HostCell(host.line, "ip"), zones[host.zone]
-        network = f"{low} to {high} (hosts)" if zone.hosts else zone.network
-        if not low.packed <= inet_aton(host.ip) <= high.packed:
-            yield say("host-outside", place, host, network)
-        elif host.ip in taken:
-            yield say("host-taken", place, host, network, taken[host.ip])
+        first, last = ends[host.zone]
+        outside = not first <= inet_aton(host.ip) <= last
+        if outside or host.ip in taken:
+            (low, high), zone = spans[host.zone], zones[host.zone]
+            network = f"{low} to {high} (hosts)" if zone.hosts else zone.network
+            row, more = ("host-outside", ()) if outside else ("host-taken", (taken[host.ip],))
+            yield say(row, HostCell(host.line, "ip"), host, network, *more)
 
 
 def bmc_addresses(site: Site) -> Iterator[Finding]:

@@ -3,6 +3,7 @@
 import hashlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from typing import NamedTuple
 
 from schemas.facts.adopted import management_names
@@ -91,17 +92,18 @@ def _items(file: Brought) -> list[_Item]:
     return []
 
 
-def brought_faults(file: Brought) -> list[Finding]:
+@lru_cache(maxsize=64)  # sites bring the same files
+def brought_faults(file: Brought) -> tuple[Finding, ...]:
     """The faults of a file that is brought, whatever it is for: no objects, or Secrets, or objects
     that take what is helm's or Foresite's."""
     try:
         read_objects(file.text)
     except ManifestError as error:
         at = _at(file, error.line, error.column)
-        return [Finding(Code.FILE_CONTENT, at, str(error), error.fix)]
+        return (Finding(Code.FILE_CONTENT, at, str(error), error.fix),)
     if (items := _items(file)) or file.named[0] == OWN:
-        return [fault for item in items for fault in _taken(item)]
-    return [say("extra-without-object", file.named, file)]
+        return tuple(fault for item in items for fault in _taken(item))
+    return (say("extra-without-object", file.named, file),)
 
 
 def _taken(item: _Item) -> Iterator[Finding]:

@@ -70,10 +70,11 @@ def control_plane_size(at: InPool) -> Iterator[Finding]:
 
 def control_plane_racks(at: InPool) -> Iterator[Finding]:
     """The hosts of the control plane are not all in one rack, where their zones have others."""
+    if at.pool.role is not Role.CONTROL_PLANE:
+        return
     hosts = at.site.hosts_of(at.pool)
     racks, zones = {host.rack for host in hosts}, {host.zone for host in hosts}
     others = {host.rack for host in at.site.hosts if host.zone in zones} - racks - {""}
-    several = at.pool.role is Role.CONTROL_PLANE and at.site.replicas(at.pool) > 1
-    if several and len(racks) == 1 and others:
+    if at.site.replicas(at.pool) > 1 and len(racks) == 1 and others:
         place = HostCell(hosts[1].line, "rack")
         yield say("control-plane-in-one-rack", place, len(hosts), hosts, min(others))

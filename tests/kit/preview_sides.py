@@ -48,7 +48,7 @@ def shared_sides() -> Iterator[None]:
         yield
 
 
-KEPT = (schemas.load, catalogue, addresses, secrets, hosts, fleet)
+KEPT = (schemas.load, catalogue, addresses, secrets, hosts, fleet, compared)
 """The modules with memos by which one side takes what the other has found."""
 
 
@@ -79,10 +79,10 @@ def _apart(site: Site) -> dict[Name, Manifest]:
     return copy.deepcopy(objects_by_name(site))
 
 
-def _load(root: Tree, names: list[str], among: Iterable[str]) -> dict[str, Loaded]:
+def _load(root: Tree, names: list[str], among: Iterable[str], **more: bool) -> dict[str, Loaded]:
     (name,) = names
     key = (name, frozenset(among), tuple(sorted(root.files.items())))
-    return {name: _kept(_loaded, key, lambda: load(root, names, among)[name])}
+    return {name: _kept(_loaded, key, lambda: load(root, names, among, **more)[name])}
 
 
 def _objects(site: Site) -> dict[Name, Manifest]:

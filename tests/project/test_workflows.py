@@ -25,11 +25,14 @@ from tools.toolchain import parts
 from tools.toolchain.archives import archives
 
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+PREVIEW = ROOT / ".github" / "workflows" / "preview.yml"
 ACTIONLINT = ROOT / "tools" / "actionlint"
 LOGIN = {"contents: read", "id-token: write"}
 RIGHTS = {
     "fast": {"contents: read"},
     "test": {"contents: read"},
+    "judge": set(),
+    "shard": set(),
     "preview": set(),
     "comment": {"actions: read", "contents: read", "pull-requests: write"},
     "second-opinion": LOGIN,
@@ -268,7 +271,8 @@ def origin(tmp_path: Path) -> Repository:
 
 
 def previewed(origin: Repository, folder: Path, description: str) -> dict[str, int]:
-    """The exit code of each command of preview.yml, run one after the other as GitHub would."""
+    """The exit code of each command of a job of preview.yml that runs where all sites are judged in
+    one job, one after the other as GitHub would."""
     merge, base = origin.git("rev-parse", "refs/pull/7/merge"), origin.git("rev-parse", "main")
     checkout = folder / "checkout"
     subprocess.run(
@@ -290,8 +294,9 @@ def previewed(origin: Repository, folder: Path, description: str) -> dict[str, i
         "RUNNER_TEMP": str(folder),
         "GITHUB_EVENT_PATH": str(event),
         "GITHUB_STEP_SUMMARY": str(folder / "summary"),
+        "GITHUB_OUTPUT": str(folder / "output"),
     }
-    (job,) = (job for _, name, job in jobs() if name == "preview")
+    job = read(PREVIEW)["jobs"]["judge"]
     assert job["env"]["BASE"].endswith("|| format('{0}^1', github.sha) }}")
     codes = {}
     for step in job["steps"]:
@@ -300,6 +305,7 @@ def previewed(origin: Repository, folder: Path, description: str) -> dict[str, i
                 ["bash", "-e", "-c", step["run"]], cwd=checkout, env=env, check=False
             )
             codes[step["name"]] = done.returncode
+    assert (folder / "output").read_text() == "shards=[]\n"
     head = subprocess.check_output(["git", "-C", str(checkout), "rev-parse", "HEAD"], text=True)
     assert head.strip() == base, "the base stays checked out"
     return codes
@@ -319,6 +325,27 @@ def test_the_preview_of_a_request_runs_none_of_its_code(
     assert "tokyo-1" in report
     assert (tmp_path / "summary").read_text("utf-8")
     assert not (tmp_path / "trace").exists()
+
+
+def test_the_check_of_the_preview_passes_only_where_every_site_was_judged() -> None:
+    """What the expressions of the workflow are, for each way that its jobs can end; GitHub counts a
+    skipped job as passed."""
+    found = read(PREVIEW)["jobs"]
+    conditions = {name: job.get("if", "") for name, job in found.items()}
+    judge = "needs.judge.result != 'success'"
+    sharded = "needs.judge.outputs.shards != '[]'"
+    assert conditions["shard"] == f"${{{{ {sharded} }}}}"
+    # Not \"!cancelled()\": of a run that somebody cancels the check must not be skipped.
+    assert conditions["preview"] == f"${{{{ always() && ({judge} || {sharded}) }}}}"
+    assert found["preview"]["needs"] == ["judge", "shard"]
+    first = found["preview"]["steps"][0]
+    assert (first["if"], first["run"]) == (f"${{{{ {judge} }}}}", "exit 1")
+    one = next(step for step in found["judge"]["steps"] if step["name"] == "Preview")
+    assert one["if"] == "${{ steps.plan.outputs.shards == '[]' }}"
+    assert not any("continue-on-error" in json.dumps(job) for job in found.values())
+    limits = [re.search("--fail-on (\\S+)", run) for run in commands(found["judge"])]
+    merged = [re.search("--fail-on (\\S+)", run) for run in commands(found["preview"])]
+    assert [m[1] for m in limits if m] == [m[1] for m in merged if m]
 
 
 # --- judges ---------------------------------------------------------------------------------------

@@ -6,16 +6,18 @@ four values, and null is not the same as an absent field.
 """
 
 import difflib
+import marshal
 import re
 from collections import Counter
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
 from components.effects.vocabulary import ABSENT, FieldChange, Path
 from components.making.manifest import Json
 from preview.differences.fields.kinds import field_of
 from preview.differences.fields.listkeys import Item
-from preview.differences.fields.pairing import Pairing, Slot, same
+from preview.differences.fields.pairing import Pairing, Slot, differing, same
 
 MAX_LINES = 60
 CONTEXT = 2
@@ -40,6 +42,19 @@ def compare_fields(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], 
     Kubernetes 1.34.3, pkg/controller/daemon/update.go, Match, and
     pkg/controller/deployment/util/deployment_util.go, EqualIgnoreHash.
     """
+    old, new = differing(before, after)
+    try:
+        return _compared(marshal.dumps(old, 2), marshal.dumps(new, 2))
+    except ValueError:  # of a type that JSON does not have
+        return _compare(old, new)
+
+
+@lru_cache(maxsize=512)  # hundreds of hosts change alike, and so do sites
+def _compared(before: bytes, after: bytes) -> tuple[tuple[FieldChange, ...], tuple[Path, ...]]:
+    return _compare(*map(marshal.loads, (before, after)))  # our own bytes
+
+
+def _compare(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], tuple[Path, ...]]:
     pairing = Pairing()
     pair = pairing.lay_out(before, after, field_of(before, after))
     moved = tuple(sorted(pairing.reordered, key=_order))

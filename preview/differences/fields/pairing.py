@@ -50,6 +50,19 @@ def same(before: Any, after: Any) -> bool:
         return False  # of a type that JSON does not have
 
 
+def differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[Any, Any]:
+    """Two objects, each without the parts that both have: all that a comparison looks at. What
+    says their kinds stays."""
+    old, new = {**before}, {**after}
+    for key in before.keys() & after.keys() - {"apiVersion", "kind"}:
+        left, right = before[key], after[key]
+        if same(left, right):
+            del old[key], new[key]
+        elif isinstance(left, dict) and isinstance(right, dict):
+            old[key], new[key] = differing(left, right)
+    return old, new
+
+
 class Pairing:
     """Pairs the parts of two values.
 

@@ -1,0 +1,361 @@
+"""Shards of a preview: put together they are one preview, and what does not fit is unknown."""
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bench.fleet import SMALLEST, make
+from foresite.cli import main
+from foresite.commands.preview import FILES, FORMATS
+from preview import shards
+from preview.gates import gates
+from preview.result import State
+from preview.shards import A_MINUTE, MOST, Part, Terms, dump, merge, worth
+from preview.states.snapshot import at
+from preview.survey import judge_sites, put_together, scope, survey
+from preview.verdict import brief
+from tests.kit.preview_repository import Repository
+from tests.kit.preview_sides import shared_sides
+
+TERMS = Terms(base="b" * 40, head="h" * 40, judge="j", options="o")
+HARDWARE = "schemas/catalogue/hardware.yaml"
+LIMITS = {"reimage": 0, "unknown": 0, "refused": 0}
+
+
+# --- the merge is the one preview -----------------------------------------------------------------
+def versions(repository: Repository) -> None:
+    for name in ("lab-1", "tsukuba-1"):
+        repository.replace(f"sites/{name}.yaml", "kubernetes: v1.34.3", "kubernetes: v1.34.8")
+    repository.hosts("sapporo-1", lambda rows: rows[-1].update(rack="b-99"))
+
+
+def losses(repository: Repository) -> None:
+    repository.hosts("tsukuba-1", lambda rows: [rows.pop() for _ in range(2)])
+    repository.hosts("sapporo-1", lambda rows: rows[5].update(state="out"))
+    (repository.root / "sites/lab-1.yaml").unlink()
+
+
+def clash(repository: Repository) -> None:
+    """A serial number on two sites, one of them in another shard, and a problem of a third."""
+    for name in ("lab-1", "tsukuba-1"):
+        repository.hosts(name, lambda rows: rows[-1].update(serial="TWICE0001"))
+    repository.hosts("sapporo-1", lambda rows: rows[0].update(pool="none"))
+
+
+def profile(repository: Repository) -> None:
+    text = repository.text(HARDWARE)
+    repository.write(HARDWARE, re.sub("(?<=reimage_minutes: )", "1", text))
+
+
+CHANGES = (versions, losses, clash, profile)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_shards_put_together_are_the_one_preview(
+    change: Callable[[Repository], None], tmp_path: Path
+) -> None:
+    repository = Repository(tmp_path / "repository")
+    change(repository)
+    before, after = at(repository.root, "HEAD"), at(repository.root, repository.commit("changed"))
+    with shared_sides():
+        whole = survey(before, after)
+        found = scope(before, after, (), each=False)
+        assert len(found.names) > 1
+        for count in range(1, 5):
+            files = []
+            for index in range(count):
+                part = Part(index + 1, count)
+                names = part.of(found.names)
+                judged = zip(names, judge_sites(found, names), strict=True)
+                files.append(tmp_path / f"{part.number}-of-{count}.json")
+                files[-1].write_bytes(dump(TERMS, part, judged))
+            merged = put_together(found, merge(files[::-1], found.names, TERMS), {})
+            assert gates(merged, {}, LIMITS) == gates(whole, {}, LIMITS)
+            assert repr(merged) == repr(whole), count  # a named tuple equals a plain one
+            for make_report in (FORMATS | FILES).values() if count == 3 else ():
+                assert make_report(merged) == make_report(whole)
+
+
+def disks(fleet: Repository) -> None:
+    text = fleet.text(HARDWARE)
+    fleet.write(HARDWARE, text.replace("0000:00:17.0-ata-1", "0000:00:17.0-ata-2"))
+
+
+def upgrade(fleet: Repository) -> None:
+    for number in (1, 2, 3):
+        file = f"sites/site-00{number}.yaml"
+        fleet.write(file, fleet.text(file).replace("v1.34.3", "v1.34.8"))
+    fleet.hosts("site-002", lambda rows: rows.pop())
+    fleet.replace("sites/site-003.yaml", "max_unavailable: 2", "max_unavailable: 0")
+
+
+@pytest.mark.parametrize("change", [disks, upgrade])
+def test_a_large_change_has_the_details_of_a_site_of_each_entry(
+    change: Callable[[Repository], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fleet = Repository(tmp_path / "repository")
+    shutil.rmtree(fleet.root / "sites")
+    make(fleet.root, 3, SMALLEST)
+    fleet.commit("fleet")
+    change(fleet)
+    before, after = at(fleet.root, "HEAD"), at(fleet.root, fleet.commit("changed"))
+    found = scope(before, after, (), each=False)
+    sites = judge_sites(found, found.names)
+    detailed = put_together(found, sites, {})
+    monkeypatch.setattr(brief, "DETAILED", 1)
+    whole = put_together(found, sites, {})
+    some = [each for each in whole.sites if each.brief]
+    assert len(some) == 3 - len(whole.entries)
+    assert gates(whole, {}, LIMITS) == gates(detailed, {}, LIMITS)
+    for make_report in (FORMATS["text"], FILES["comment.md"], FILES["summary.md"]):
+        assert make_report(whole) == make_report(detailed)
+    figures = {"name", "impact", "counts", "capacity", "plans", "deletions", "waiting"}
+    full, less = (json.loads(FILES["report.json"](each))["sites"] for each in (detailed, whole))
+    for one, other in zip(full, less, strict=True):
+        assert {name: one[name] for name in figures} == {name: other[name] for name in figures}
+        assert ("hosts" in other) is not other.get("brief", False)
+    files = []
+    for number in (1, 2):
+        names = Part(number, 2).of(found.names)
+        files.append(tmp_path / f"{number}.json")
+        judged = zip(names, judge_sites(found, names), strict=True)
+        files[-1].write_bytes(dump(TERMS, Part(number, 2), judged))
+    assert repr(put_together(found, merge(files, found.names, TERMS), {})) == repr(whole)
+
+
+# --- what does not fit ----------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def ready(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A repository with two commits, and the reports of both shards of the change."""
+    folder = tmp_path_factory.mktemp("shards")
+    repository = Repository(folder / "repository")
+    versions(repository)
+    repository.commit("changed")
+    for index in ("1", "2"):
+        assert run(repository.root, "--shard", f"{index}/2", "--out", str(folder / index)) == 0
+    return repository.root, {name: (folder / name).read_bytes() for name in ("1", "2")}
+
+
+def run(root: Path, *arguments: str) -> int:
+    return main(["--root", str(root), "preview", "--base", "HEAD~1", "--head", "HEAD", *arguments])
+
+
+def put(path: tuple[str | int, ...], value: object) -> Callable[[bytes], bytes]:
+    """A report with another value at a path."""
+
+    def edit(data: bytes) -> bytes:
+        found: Any = json.loads(data)
+        inner = found
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = value
+        return json.dumps(found).encode()
+
+    return edit
+
+
+def sites(edit: Callable[[list[Any]], object]) -> Callable[[bytes], bytes]:
+    """A report with another list of sites."""
+
+    def edited(data: bytes) -> bytes:
+        found = json.loads(data)
+        edit(found["judged"])
+        return json.dumps(found).encode()
+
+    return edited
+
+
+HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "another base": (put(("terms", "base"), "0" * 40), "another base"),
+    "another head": (put(("terms", "head"), "0" * 40), "another head"),
+    "another judge": (put(("terms", "judge"), "x"), "another judge"),
+    "other options": (put(("terms", "options"), "x"), "another options"),
+    "another shard": (put(("part",), [1, 2]), "other sites than it names"),
+    "another number": (put(("part",), [2, 4]), "different numbers"),
+    "no shard": (put(("part",), [3, 2]), "shard 3/2"),
+    "a shard below one": (put(("part",), [0, 2]), "shard 0/2"),
+    "a site less": (sites(lambda each: each.pop()), "other sites than it names"),
+    "a site twice": (sites(lambda each: each.append(each[0])), "other sites than it names"),
+    "another's site": (sites(lambda each: each[0].__setitem__(0, "osaka")), "another's"),
+    "a site no shard was to judge": (sites(lambda e: e.append(["osaka", None])), "other sites"),
+    "truncated": (lambda data: data[: len(data) // 2], "no whole report"),
+    "empty": (lambda _: b"", "no whole report"),
+    "hosts without end": (put(("judged", 0, 2, 0, 0), 10**9), "a run of values"),
+    "no JSON": (lambda _: b"\x80\x04\x95", "no whole report"),
+    "no UTF-8": (lambda data: data.replace(b"sapporo-1", b"sapporo\xff1"), "no whole report"),
+    "deep": (lambda _: b"[" * 100_000, "no whole report"),
+    "another field": (put(("more",), 1), "no whole report"),
+    "a text for a number": (put(("part",), ["2", 2]), "no whole report"),
+    "a huge number": (lambda data: data.replace(b"[2,2]", b"[" + b"9" * 5000 + b",2]"), ""),
+    "no such impact": (put(("judged", 0, 2, 0, 1, 2), "re-cycle"), "no whole report"),
+    "a reason that is not there": (
+        put(("judged", 0, 2, 0, 1, 3), [99]), "names no reason"
+    ),
+    "a reason from the end": (put(("judged", 0, 2, 0, 1, 3), [-1]), "names no reason"),
+    "no number": (put(("judged", 0, 1, "patches"), float("nan")), "no whole report"),
+    "an object without a name": (
+        put(("judged", 0, 3, 0, 1, 0, 2, 1), {"kind": "Pod"}), "no whole report"
+    ),
+    "an object of neither side": (
+        put(("judged", 0, 3, 0, 1, 0), ["machines", None, None, []]), "no whole report"
+    ),
+    "a path without a mark": (
+        put(("judged", 0, 1, "reasons", 0, 0, 2), ["spec"]), "no whole report"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("edit", "words"), HOSTILE.values(), ids=HOSTILE)
+def test_a_report_that_does_not_fit_makes_every_site_unknown(
+    ready: tuple[Path, dict[str, bytes]],
+    edit: Callable[[bytes], bytes],
+    words: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root, reports = ready
+    files = [tmp_path / name for name in reports]
+    for file, data in zip(files, reports.values(), strict=True):
+        file.write_bytes(data)
+    files[1].write_bytes(edit(reports["2"]))
+    assert files[1].read_bytes() != reports["2"]
+    refused(root, files, words, capsys)
+
+
+def refused(root: Path, files: list[Path], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    capsys.readouterr()
+    code = run(root, "--format", "json", "--fail-on", "unknown", "--merge", *map(str, files))
+    found = json.loads(capsys.readouterr().out)
+    assert (code, found["impact"], found["certain"]) == (2, "unknown", False)
+    assert {site["state"] for site in found["sites"]} == {State.INVALID.value}
+    assert len(found["entries"]) == 1
+    assert words in json.dumps(found["sites"][0]["problems"])
+
+
+FILES_OF: dict[str, Callable[[Path, Path], list[Path]]] = {
+    "a shard is missing": lambda one, _: [one],
+    "a shard is there twice": lambda one, two: [one, two, two],
+    "a file is not there": lambda one, two: [one, two, two.with_name("3")],
+    "a folder": lambda one, two: [one, two, one.parent],
+    "a link": lambda one, two: [one, linked(two)],
+    "a pipe": lambda one, two: [one, two, piped(two)],
+    "a file without end": lambda one, two: [one, two, Path("/dev/zero")],
+}
+
+
+def linked(file: Path) -> Path:
+    link = file.with_name("link")
+    link.symlink_to(file)
+    return link
+
+
+def piped(file: Path) -> Path:
+    pipe = file.with_name("pipe")
+    os.mkfifo(pipe)
+    return pipe
+
+
+@pytest.mark.parametrize("given", FILES_OF.values(), ids=FILES_OF)
+def test_each_shard_is_given_once_as_a_file(
+    ready: tuple[Path, dict[str, bytes]],
+    given: Callable[[Path, Path], list[Path]],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root, reports = ready
+    for name, data in reports.items():
+        (tmp_path / name).write_bytes(data)
+    refused(root, given(tmp_path / "1", tmp_path / "2"), "", capsys)
+
+
+def test_figures_without_sense_end_in_words(
+    ready: tuple[Path, dict[str, bytes]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, reports = ready
+    found = json.loads(reports["1"])
+    for each in found["judged"]:
+        for plan in each[1]["plans"]:
+            plan[-1] = 0  # hosts that are provisioned at a time
+    (tmp_path / "1").write_text(json.dumps(found))
+    (tmp_path / "2").write_bytes(reports["2"])
+    assert run(root, "--merge", str(tmp_path / "1"), str(tmp_path / "2")) == 2
+    assert "run it again" in capsys.readouterr().err
+
+
+def test_a_file_that_is_too_large_is_not_read(
+    ready: tuple[Path, dict[str, bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root, reports = ready
+    for name, data in reports.items():
+        (tmp_path / name).write_bytes(data)
+    monkeypatch.setattr(shards, "LARGEST", len(reports["2"]) - 1)
+    refused(root, [tmp_path / "1", tmp_path / "2"], "more than", capsys)
+
+
+# --- the commands ---------------------------------------------------------------------------------
+def test_the_files_of_a_merge_are_those_of_one_run(
+    ready: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    root, reports = ready
+    for name, data in reports.items():
+        (tmp_path / name).write_bytes(data)
+    gate = ("--fail-on", "reimage>10%")
+    shards_of = [str(tmp_path / name) for name in reports]
+    assert run(root, *gate, "--out", str(tmp_path / "whole")) == 1
+    assert run(root, *gate, "--out", str(tmp_path / "merged"), "--merge", *shards_of) == 1
+    allowed = ("--allow", "reimage=9999")
+    assert run(root, *gate, *allowed, "--merge", *shards_of) == 0
+    for name in FILES:
+        whole = (tmp_path / "whole" / name).read_bytes()
+        assert (tmp_path / "merged" / name).read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("--shard", "1/2"), "--out FILE"),
+        (("--shard", "0/2", "--out", "x"), "write --shard I/N"),
+        (("--shard", "3/2", "--out", "x"), "write --shard I/N"),
+        (("--shard", "1/999", "--out", "x"), "write --shard I/N"),
+        (("--shard", "one", "--out", "x"), "write --shard I/N"),
+        (("--shard", "1/2", "--out", "x", "--fail-on", "unknown"), "give them to --merge"),
+        (("--shard", "1/2", "--out", "x", "--merge", "x"), "calls of their own"),
+        (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null"),
+    ],
+)
+def test_what_is_no_shard_says_what_to_write(
+    ready: tuple[Path, dict[str, bytes]],
+    arguments: tuple[str, ...],
+    words: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(ready[0], *arguments) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_shards_are_of_commits(ready: tuple[Path, dict[str, bytes]]) -> None:
+    assert main(["--root", str(ready[0]), "preview", "--shards"]) == 2
+
+
+def test_shards_are_said_only_where_one_machine_takes_longer_than_a_minute(
+    ready: tuple[Path, dict[str, bytes]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert [len(worth(n)) for n in (0, A_MINUTE, 3_000, 10_000, 30_000)] == [0, 0, 5, MOST, MOST]
+    capsys.readouterr()
+    assert run(ready[0], "--shards") == 0
+    assert capsys.readouterr().out == "shards=[]\n"
+    monkeypatch.setattr(shards, "A_MINUTE", 1)
+    monkeypatch.setattr(shards, "SHARE", 2)
+    assert run(ready[0], "--shards") == 0
+    assert capsys.readouterr().out == 'shards=["1/2", "2/2"]\n'
