@@ -21,11 +21,9 @@ Objects = Callable[[Site], list[Manifest]]
 
 
 class Component(NamedTuple):
-    """One part of a site: the package ``components/<name>``, a dash as an underscore.
-
-    ``make`` makes its manifests, without a site's patches. Its package has a module ``effects``
-    with RULES where it makes kinds that are not Kubernetes', and ``watch`` where it is watched.
-    """
+    """One part of a site: the package ``components/<name>``, a dash as an underscore. ``make``
+    makes its manifests, without patches. Its modules ``effects``, with RULES for kinds that are not
+    Kubernetes', and ``watch`` are there where it has any."""
 
     name: str
     make: Objects

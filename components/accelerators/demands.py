@@ -30,8 +30,7 @@ def literal(value: Mapping[str, str | int] | list[str] | str) -> str:
 
 
 def variables(site: Site, spec: str) -> list[Json]:
-    """The site's resources, and those of them that a pod requests; ``spec``: the place of the pod's
-    spec."""
+    """The site's resources, and those that a pod requests; ``spec``: where the pod's spec is."""
     return _variables(
         "variables",
         spec=spec,

@@ -32,8 +32,7 @@ def watch(site: Site) -> Watched:
 
 
 def scrapes(site: Site) -> list[Scrape]:
-    """The exporters of accelerators: Foresite's by the ports of their records, and the GPU
-    operator's."""
+    """The exporters: Foresite's, by the ports of their records, and the GPU operator's."""
     found: dict[tuple[str, int], list[str]] = {}
     by_operator = False
     for pool in site.file.pools:

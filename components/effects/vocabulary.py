@@ -22,10 +22,8 @@ Name = tuple[str, str]
 
 
 class Impact(StrEnum):
-    """The impact on a host, from harmless to worst; compare by ``rank``.
-
-    Unknown stands above all that can be undone: what no rule knows may be a re-image.
-    """
+    """The impact on a host, from harmless to worst; compare by ``rank``. Unknown stands above all
+    that can be undone: what no rule knows may be a re-image."""
 
     NONE = "none"
     """Nothing now; a change that waits for the next re-image is none as well, and says so."""
@@ -93,10 +91,8 @@ class Action(StrEnum):
 
 
 class ObjectChange(NamedTuple):
-    """One object that differs between the two sides; None where a side does not have it.
-
-    ``fields`` are what differs, where both sides have it.
-    """
+    """One object that differs between the two sides; None where a side does not have it. ``fields``
+    are what differs, where both sides have it."""
 
     component: str
     before: Manifest | None
@@ -203,11 +199,8 @@ Effects = Iterable[Effect]
 
 
 class Ledger(NamedTuple):
-    """Hosts that have a machine, their accelerators of one model, and how many are out at the worst
-    moment. A spare host has no machine and is not counted.
-
-    ``model`` is an accelerator's, empty for hosts that have none.
-    """
+    """Hosts that have a machine (no spares), their accelerators of one ``model`` (empty for hosts
+    that have none), and how many are out at the worst moment."""
 
     model: str
     hosts: int

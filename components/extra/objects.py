@@ -14,10 +14,8 @@ COMPONENT = "extra"
 
 
 def objects(site: Site) -> list[Manifest]:
-    """The objects of every entry in its order; definitions of kinds before objects of the kinds.
-
-    Namespaces and definitions are protected: all objects in them, or of them, go with them.
-    """
+    """The objects of every entry in its order; definitions of kinds come first. These and
+    Namespaces are protected: all objects of them, or in them, go with them."""
     found = []
     for place, entry in every_extra(site):
         mine = [

@@ -50,10 +50,8 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
 
 
 def registration(site: Site, pool: Pool) -> Json:
-    """How a machine of a pool joins: named after its host, labelled with its place.
-
-    metal3.io/uuid is how the Metal3 provider finds the node to set its providerID.
-    """
+    """How a machine of a pool joins: named after its host, labelled with its place. By
+    metal3.io/uuid the Metal3 provider finds the node to set its providerID."""
     arguments = {
         "node-labels": kubelet_argument(site.file.region, pool.labels),
         "node-ip": node_ip(site, pool),
@@ -100,8 +98,7 @@ def files(site: Site, pool: Pool) -> list[Json]:
 
 
 def commands(site: Site, pool: Pool) -> list[str]:
-    """The commands that a pool's hosts run before they join, so that the files above take
-    effect."""
+    """The commands that a pool's hosts run before they join: the files above take effect."""
     boot: FirstBoot = site.first_boot(pool)
     found = [PROGRAM] if data_disks_script(site, pool) else []
     # Also without any where an agent may bring them.

@@ -22,8 +22,7 @@ from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
-    """Every object of a site's machines: on its management cluster, and the agent of hosts on its
-    own."""
+    """Every object of a site's machines on its management cluster, and the agent on its own."""
     others = [
         *namespace(site),
         *clusters(site),

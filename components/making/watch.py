@@ -125,8 +125,7 @@ class Panel(NamedTuple):
     states: str = ""
     """Name of what the values mean."""
     alerts: tuple[str, ...] = ()
-    """Names of the alerts that ask for what it shows; those that the site does not have are left
-    out."""
+    """Names of the alerts that ask for what it shows; those that the site lacks are left out."""
     repeat: str = ""
     """The variable for each of whose values there is one."""
     link: str = ""
@@ -136,8 +135,7 @@ class Panel(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A variable of a dashboard: names, of which a person picks some; those of ``values``, or what
-    Grafana finds with ``query``."""
+    """A variable of a dashboard: names to pick from, ``values`` or found by ``query``."""
 
     name: str
     label: str

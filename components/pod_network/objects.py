@@ -30,11 +30,9 @@ def objects(site: Site) -> list[Manifest]:
 
 
 def through_cluster_api(site: Site, text: str) -> list[Manifest]:
-    """A ClusterResourceSet with the manifests in a ConfigMap.
-
-    Strategy Reconcile applies a changed ConfigMap again; it never deletes what was dropped from it
-    (Cluster API 1.13, clusterresourceset_controller.go).
-    """
+    """A ClusterResourceSet with the manifests in a ConfigMap. Strategy Reconcile applies a changed
+    one again, and never deletes what was dropped (Cluster API 1.13,
+    clusterresourceset_controller.go)."""
     common = {"namespace": management_names(site).namespace, "labels": labels(site.name, COMPONENT)}
     parts = {f"{COMPONENT}-{n}" if n > 1 else COMPONENT: p for n, p in enumerate(_parts(text), 1)}
     resources = [{"kind": "ConfigMap", "name": name} for name in parts]

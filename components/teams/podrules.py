@@ -1,7 +1,5 @@
-"""The limits of pods of teams: Pod Security's baseline, and the needs of RDMA beyond it.
-
-The lists are those of the standard, level baseline: schemas/kubernetes/pod_security.py.
-"""
+"""The limits of pods of teams: Pod Security's baseline (schemas/kubernetes/pod_security.py), and
+the needs of RDMA beyond it."""
 
 from components.making.manifest import Json
 from components.making.told import Told

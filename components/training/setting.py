@@ -77,10 +77,7 @@ class Setting:
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
         """The pools that workers can run on: with the model, and with RDMA where that is asked for.
-
-        Pods of a job are all alike, so of pools whose RDMA differs those go together that have most
-        machines.
-        """
+        Pods of a job are alike: of pools whose RDMA differs those with most machines are taken."""
         if not self.request.rdma:
             return self.with_model
         alike: list[tuple[Needs, list[Pool]]] = []
@@ -221,8 +218,7 @@ class Setting:
         return max(plain or near, key=site.replicas, default=None)
 
     def placing(self) -> Json:
-        """Sends workers to nodes of their model, and of their pools where not all of the model's
-        are meant."""
+        """Sends workers to nodes of their model, and of their pools where not all are meant."""
         found: Json = {"nodeSelector": {ACCELERATOR_LABEL: self.request.model}}
         if len(self.pools) == len(self.with_model):
             return found

@@ -42,8 +42,7 @@ def control_plane(side: Side | None) -> Manifest | None:
 
 
 def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
-    """The obstacle that keeps a MachineDeployment from getting machines once the change is
-    applied."""
+    """The obstacle that keeps a MachineDeployment from getting machines after the change."""
     its, was = (value(control_plane(side), "spec", "version") for side in (site.after, site.before))
     at = ("spec", "template", "spec", "version")
     wanted, had = value(change.after, *at), value(change.before, *at)

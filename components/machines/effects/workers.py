@@ -157,10 +157,8 @@ def on_machines(
 
 
 def gone(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
-    """All its machines go together: the deletion of a MachineSet knows no max_unavailable.
-
-    The hosts that other groups wait for are installed again, all at once too.
-    """
+    """All its machines go together, as the deletion of a MachineSet knows no max_unavailable; hosts
+    that other groups wait for are installed again, all at once too."""
     stay, moved, gone = scale.departures(site, change)
     action, machines = removal_action(change), number(change.before, "spec", "replicas")
     why = removal(action, "with it all its Machines are deleted at once")

@@ -68,8 +68,7 @@ def _read(text: object) -> object:
 
 
 def _again(before: Site, after: Site) -> str:
-    """The settings that let a node have one more reboot than before (node_repair/decide.py,
-    ``_after_reboot``)."""
+    """The settings that allow a node one more reboot (node_repair/decide.py, ``_after_reboot``)."""
     old, new = (settings_of(each).reboot for each in (before, after))
     pairs = {
         "timeout_seconds": (new.timeout_seconds, old.timeout_seconds),
