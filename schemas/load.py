@@ -82,11 +82,8 @@ def site_names(root: Folder) -> list[str]:
 def load(
     root: Folder, names: Iterable[str] | None = None, among: Iterable[str] | None = None
 ) -> dict[str, Loaded]:
-    """The named sites (all, where none is named), each with its problems, sorted.
-
-    Every site's footprint is looked at, so that a clash with a site that was not named is found;
-    with ``among`` only those sites' and the named ones'. Never raises for what a user can write.
-    """
+    """The named sites (or all), each with its problems, sorted. To find clashes all footprints are
+    looked at, or those of ``among`` and the named. Never raises for what a user can write."""
     folder = root / "sites"
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})

@@ -16,8 +16,7 @@ from schemas.model.kubelet import Kubelet
 from schemas.rules.finding import Finding, InPool, say
 
 PROCESSES, MAX_PROCESSES = 2**13, 2**22
-"""Processes and threads that Linux allows in a GiB of memory (threads-max), and that systemd allows
-in all (pid_max)."""
+"""Threads that Linux allows in a GiB of memory (threads-max), and systemd in all (pid_max)."""
 USUAL_NUMA_NODES = 8
 """NUMA nodes that the topology manager takes by itself."""
 THREADS = {Arch.AMD64: 2, Arch.ARM64: 1}

@@ -73,8 +73,7 @@ def ends(site: Site) -> Iterator[Finding]:
 
 
 def own_components(site: Site) -> Iterator[Finding]:
-    """Each component of one's own makes its objects in two processes, whose sets and hashes have
-    other orders, and both are alike."""
+    """Own components make the same objects in two processes, whose sets have other orders."""
     for component, _ in named(site):
         at, name = ("components", component.name), component.name
         try:

@@ -11,8 +11,7 @@ from schemas.model.texts import nearest
 from schemas.rules.finding import Finding, InPool, advise, say
 
 SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
-"""Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and
-v1.13.6)."""
+"""Kubernetes minors of sites by Cluster API minor (release notes of v1.12.9 and v1.13.6)."""
 MAX_WORKER_SKEW = 3
 """Minors that a kubelet may lag behind the API server (Kubernetes version skew policy)."""
 
