@@ -57,8 +57,7 @@ def selector(pod: Pod) -> Json:
 
 
 def fits(chosen: Json, group: Nodes) -> bool:
-    """True if nodes may have the labels of a selector: those that Cluster API does not give are
-    taken as there."""
+    """True if nodes may have a selector's labels: those of others are taken as there."""
     return has_labels(group.labels, {key: chosen[key] for key in chosen if key in GIVEN})
 
 

@@ -43,12 +43,8 @@ class Container(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """A pod that an object makes.
-
-    ``path`` is the place of its spec in the object; ``metadata`` and ``spec`` are the template's,
-    and ``maker`` is the object that has the template: the one that is judged, or one that is
-    written in it.
-    """
+    """A pod that an object makes: the ``path`` of its spec in it, ``metadata`` and ``spec`` of the
+    template, and its ``maker``, the object judged or one that is written in it."""
 
     path: str
     metadata: Json

@@ -33,9 +33,7 @@ class SitePolicies(NamedTuple):
 
 def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicies:
     """The policies of the site ``name`` in the folder ``sites``; none of a stack without a site.
-
-    ``taken`` are the names of rules that are there already. Raises SiteFileError.
-    """
+    ``taken`` are rules' names already. Raises SiteFileError."""
     file = f"{name}.yaml"
     if not (sites / file).exists():
         return SitePolicies(OwnRules(), (), {})

@@ -42,8 +42,7 @@ def _holders(each: Object, of: str | list[str]) -> Iterator[tuple[str, str, Json
 
 
 def _values(value: Any, steps: Sequence[str], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values at some steps below one: ``*`` is each item of a list, and what is not there is
-    None."""
+    """The values at steps below one: ``*`` is each item of a list; what is not there is None."""
     if not steps:
         yield path, value
     elif steps[0] == "*":
