@@ -8,10 +8,8 @@ from schemas.kubernetes.grouping import group_by_key
 
 
 def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
-    """The sites by their verdicts and reasons, worst first, then by name.
-
-    How many hosts it happens to may differ. Problems and losses are always a site's own.
-    """
+    """The sites by their verdicts and reasons, worst first, then by name. Numbers of hosts may
+    differ; problems and losses are always a site's own."""
     groups = group_by_key((_kind(site), site) for site in sites)
 
     def concerned(site: SitePreview) -> int:

@@ -30,10 +30,8 @@ from schemas.rules.management import read_management
 
 
 class _Value(NamedTuple):
-    """A value that differs: where it is on each side (None: not there), and what it is.
-
-    ``order`` are the names of a list's items on each side where only their order differs.
-    """
+    """A value that differs: where it is on each side (None: not there), and what it is. ``order``:
+    a list's names on each side where only their order differs."""
 
     before_at: Path | None
     after_at: Path | None
