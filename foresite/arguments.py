@@ -46,8 +46,7 @@ class _Help(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints name what was meant, and repeat no token, password or control
-    character that was typed."""
+    """A parser whose complaints say what was meant, and repeat no secret or control character."""
 
     lenient = False
     _typed: Sequence[str] = ()

@@ -95,11 +95,9 @@ def catch_signals() -> Iterator[None]:
 def running(
     command: Sequence[str | Path], *, told: bool, **how: Any
 ) -> Iterator[subprocess.Popen[str]]:
-    """A program in a session of its own, where a terminal's signals do not reach it, until it ends.
-
-    At the first signal it is sent SIGINT, where it is ``told``; at a second it is killed. Once it
-    has ended, KeyboardInterrupt is raised.
-    """
+    """A program in a session of its own, where a terminal's signals do not reach it, until it ends:
+    at the first signal it is sent SIGINT, where it is ``told``, at a second it is killed. Then
+    KeyboardInterrupt is raised."""
     run = _Run(told)
     _STATE.runs.append(run)
     try:

@@ -1,8 +1,5 @@
-"""What packages with components of one's own import (docs/own-components.md).
-
-``python -m foresite.own FOLDER`` writes the JSON Schemas of site files and regions for editors,
-with the components that are installed here.
-"""
+"""What packages with components of one's own import (docs/own-components.md). ``python -m
+foresite.own FOLDER`` writes the JSON Schemas of site files and regions that know them."""
 
 from schemas.model.component_contract import (
     CONTRACT,

@@ -23,8 +23,7 @@ _NEAR = 0.02
 
 
 _Check = tuple[str, str, list[str], str]
-"""A difference: the column that says it, what it is, and both values; none are found where nobody
-knows."""
+"""A difference: the column that says it, what it is, and both values, if known."""
 
 
 def compare(site: Site, file: str, lines: list[str], known: Mapping[str, Json]) -> list[Problem]:

@@ -24,11 +24,8 @@ _SHOWN = 6
 
 
 class Examined(NamedTuple):
-    """All that was found.
-
-    ``exported`` is None where there is no stack; ``silent`` are clusters of a site that ends, which
-    do not answer any more; ``unseen`` says what was not looked at for orphans, and why.
-    """
+    """All that was found. ``exported`` is None without a stack; ``silent`` are clusters of a site
+    that ends, which answer no more; ``unseen``: what was not looked at for orphans, and why."""
 
     site: Site
     kubectl: Kubectl
