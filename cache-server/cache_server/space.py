@@ -92,10 +92,8 @@ class Space:
     def reserve(
         self, batch: Batch, bucket: Bucket, space: int, held: Reservation
     ) -> tuple[index.Row, ...]:
-        """Hold ``space`` bytes of a bucket, and begin to evict for them.
-
-        Refused where evicting every object that may be evicted would not be enough.
-        """
+        """Hold ``space`` bytes of a bucket, and begin to evict for them; refused where evicting all
+        that may be evicted would not be enough."""
         if self._reserved.get(bucket.name, 0) + space > bucket.quota:
             raise full(f"uploads to bucket {bucket.name} hold what its quota has")
         if self._least(batch, bucket.name, space) > self._capacity:
@@ -108,10 +106,8 @@ class Space:
         self._add(batch, held, -held.held)
 
     def commit(self, batch: Batch, row: index.Row, held: Reservation) -> bool:
-        """Make an upload an object; False where its bucket is gone meanwhile.
-
-        One of the same name that came after it is another bucket, and may be for others.
-        """
+        """Make an upload an object; False where its bucket is gone. One of the same name that came
+        after it is another bucket, and may be for others."""
         bucket = self._buckets.get(row.bucket)
         if bucket is None or bucket.since != held.since:
             return False
