@@ -267,8 +267,7 @@ class _Round:
     # --- new slots ---
 
     def _choose(self, living: list[Node]) -> Iterator[str]:
-        """Give slots, to those first whose drain disturbs least; the nodes whose pods must be known
-        before."""
+        """Give slots, least disturbing drains first; the nodes whose pods must be known before."""
         for name, pool in self.settings.pools.items():
             mine = [each for each in self.state.nodes if each.pool == name]
             racks = {each.rack for each in mine if pool.by_rack and each.slot is not None}
@@ -294,8 +293,7 @@ class _Round:
                     self.slots[name, remediator] += 1
 
     def _waits(self, node: Node, remediator: str) -> bool:
-        """True if a node may get a slot. One that does not answer cannot be drained, and is left to
-        Cluster API's health check."""
+        """True if a node may get a slot; one that does not answer is left to Cluster API."""
         found, repair = self.found[node.name], self._pool(node).of(self.found[node.name].fault)
         return (
             repair is not None

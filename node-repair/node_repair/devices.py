@@ -170,8 +170,7 @@ def in_use(
 
 
 def _named(devices: Iterable[Device], reports: Iterable[Report]) -> Iterator[tuple[Device, Report]]:
-    """Each device with each condition that is True and names its address. An address without its
-    function, as kernel messages have it, means all of the device."""
+    """Each device with each True condition that names its address, or that of all its functions."""
     bad = [each for each in reports if each.status == "True"]
     for device in devices:
         for report in bad:
