@@ -53,10 +53,8 @@ class Access:
 
 
 def write_kubeconfig(path: Path, access: Access, contexts: Iterable[str]) -> None:
-    """A kubeconfig in which each of ``contexts`` means this server; the first is the default.
-
-    It is written as JSON, which every reader of kubeconfigs takes as the YAML that it also is.
-    """
+    """A kubeconfig in which each of ``contexts`` means this server; the first is the default. As
+    JSON, which every reader of kubeconfigs takes as YAML."""
     names = list(contexts)
     authority = base64.b64encode(access.authority.encode()).decode()
     cluster = {"server": access.server, "certificate-authority-data": authority}
