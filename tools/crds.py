@@ -46,8 +46,7 @@ DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"
 
 CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane", "infrastructure")}
 CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}
-"""Cluster API's references carry no version: it finds one by these labels on the CRD. Upstream adds
-them by kustomize, so the raw files lack them."""
+"""Cluster API finds a version by these labels on the CRD, which upstream adds by kustomize."""
 
 _PACKAGE = "kubernetes_validate"
 

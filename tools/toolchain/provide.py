@@ -121,8 +121,7 @@ def _stand_in(part: Part) -> Tool | None:
 
 
 def cached_tool(part: Part) -> Tool:
-    """The build of a part, or what stands in for it, where the cache keeps it: under its pins, and
-    the digest of what stands in."""
+    """The cached build of a part or its stand-in, under its pins and the stand-in's digest."""
     key, stand_in = cache_key(part, platform_tag()), _stand_in(part)
     if stand_in:
         key += f"-{stand_ins()[part.name].sha256[:12]}"
