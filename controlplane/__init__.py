@@ -12,15 +12,6 @@ from controlplane.flags import Options
 from controlplane.server import Binaries, ControlPlane, Status, running
 
 __all__ = [
-    "Access",
-    "ApiError",
-    "Binaries",
-    "Client",
-    "ControlPlane",
-    "ControlPlaneError",
-    "Manifest",
-    "Options",
-    "Status",
-    "install_crds",
-    "running",
-]
+    "Access", "ApiError", "Binaries", "Client", "ControlPlane", "ControlPlaneError", "Manifest",
+    "Options", "Status", "install_crds", "running",
+]  # fmt: skip

@@ -13,18 +13,9 @@ from schemas.model.extra import OwnersRule
 from schemas.model.primitives import DnsLabel, Ipv4, Model, Network
 
 __all__ = [
-    "CONTRACT",
-    "Component",
-    "DnsLabel",
-    "HostView",
-    "Ipv4",
-    "Model",
-    "Network",
-    "OwnersRule",
-    "PoolView",
-    "Settings",
-    "SiteView",
-]
+    "CONTRACT", "Component", "DnsLabel", "HostView", "Ipv4", "Model", "Network", "OwnersRule",
+    "PoolView", "Settings", "SiteView",
+]  # fmt: skip
 
 if __name__ == "__main__":
     import argparse
