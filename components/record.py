@@ -1,8 +1,5 @@
-"""One record for each component: its name, and what it makes, means and watches.
-
-A component is a package ``components/<name>`` with the same modules each time. Its verdict rules
-are imported when they are first asked for: ``check`` and ``render`` need objects alone.
-"""
+"""One record for each component, a package ``components/<name>``: its name, and what it makes,
+means and watches. Rules are imported when asked for: ``check`` and ``render`` need none."""
 
 from collections.abc import Callable, Sequence
 from functools import cache

@@ -1,8 +1,5 @@
-"""The objects that carry a value: found by changing the value and looking which objects change.
-
-True by construction, for every field and every component, also those to come: nobody has to
-annotate where a value goes.
-"""
+"""The objects that carry a value: those that change when it changes. True by construction, for
+every field and component, also those to come."""
 
 import contextlib
 import ipaddress

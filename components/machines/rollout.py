@@ -1,8 +1,6 @@
-"""How long a pool's rollout takes, what is out meanwhile, and whether it can make progress.
-
-Reads the settings of a MachineDeployment or KubeadmControlPlane; how they combine is in
-schemas/facts/rollout.py. The Bare Metal Operator's own limit (installation.py) comes on top.
-"""
+"""How long a pool's rollout takes, what is out meanwhile, and whether it can make progress, by a
+MachineDeployment's or KubeadmControlPlane's settings (schemas/facts/rollout.py) and the Bare Metal
+Operator's own limit (installation.py)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
-"""An admission policy and its binding: two objects of one name that are of no use apart.
-
-Source: Kubernetes 1.34, api admissionregistration/v1 and v1beta1.
-"""
+"""An admission policy and its binding: two objects of one name that are of no use apart (Kubernetes
+1.34, api admissionregistration/v1 and v1beta1)."""
 
 from collections.abc import Sequence
 

@@ -1,8 +1,5 @@
-"""The data that a component hands to monitoring: scrapes, recording rules, alerts and dashboards.
-
-All of it is plain, frozen data; components/monitoring renders it. A component returns its own in
-``components/<name>/watch``, from the same constants that its objects are made of.
-"""
+"""The data that a component hands to monitoring, which renders it: scrapes, recording rules, alerts
+and dashboards, made in ``components/<name>/watch`` from the same constants as its objects."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum

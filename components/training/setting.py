@@ -1,8 +1,5 @@
-"""A request with everything that follows from the site: whose job it is, where it runs, who starts
-it, and what each worker gets.
-
-All of it answers as far as it can for requests that have faults, as the checks ask for it too.
-"""
+"""A request with all that follows from the site: whose job it is, where it runs, who starts it,
+what a worker gets; as far as it can also of faulty requests, for the checks."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
-"""Renaming a device plugin's resource: devices in use look free under the new name.
-
-Any other change of a plugin restarts its pods, and jobs keep their devices.
-"""
+"""Renaming a device plugin's resource: devices in use look free under the new name. Any other
+change of a plugin restarts its pods, and jobs keep their devices."""
 
 from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN

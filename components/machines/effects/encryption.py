@@ -1,8 +1,6 @@
-"""Encryption of Secrets in etcd, while hosts of the control plane are replaced one at a time.
-
-The first provider of a host writes, and all of them read. So the new hosts must read what was
-stored, and the old ones what the new ones write.
-"""
+"""Encryption of Secrets in etcd, while hosts of the control plane are replaced one by one. The
+first provider of a host writes, and all read: new hosts must read what was stored, and old ones
+what the new ones write."""
 
 import yaml
 

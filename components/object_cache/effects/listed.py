@@ -1,8 +1,5 @@
-"""Effects of a host that comes into Envoys' list, leaves it, or moves in it.
-
-Git lists hosts, and machines follow later: a host that is new in the list may have no server for
-hours, and one that left it may have one.
-"""
+"""Effects of a host that comes into Envoys' list, leaves it, or moves in it. Git lists hosts, and
+machines follow later: a new one may have no server for hours, and one that left may have one."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
-"""Effects of a restart of the cache's two programs on objects and on those who request them.
-
-The hosts, and how many restart at a time, are the DaemonSet's own rules to say.
-"""
+"""Effects of a restart of the cache's two programs on objects and on those who request them; which
+hosts, and how many at a time, the DaemonSet's own rules say."""
 
 from collections.abc import Iterable
 

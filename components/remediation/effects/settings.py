@@ -1,7 +1,5 @@
-"""Effects of changes to the settings of the program for repair slots.
-
-Sources: components/remediation/turns.py and node_repair/slots.py: they are read in each round.
-"""
+"""Effects of changes to the settings of the program for repair slots, which reads them in each
+round (components/remediation/turns.py, node_repair/slots.py)."""
 
 import json
 from collections.abc import Iterator
