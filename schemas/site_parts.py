@@ -100,10 +100,8 @@ class SiteParts(Model):
 
 
 def site_with(where: str, given: Site | SiteParts, sections: Mapping[str, Model]) -> Loaded:
-    """The site with ``sections`` (by their names in the site file) in place of its own.
-
-    What is not from a site file is judged by the same rules; problems name ``where`` as their file.
-    """
+    """The site with ``sections`` (by their names in the site file) in place of its own. What is not
+    from a site file is judged by the same rules; problems name ``where`` as their file."""
     site = given if isinstance(given, Site) else _site(given)
     if site is None:
         fix = f"write one of {', '.join(catalogue.release_names())}"

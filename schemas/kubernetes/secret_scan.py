@@ -1,8 +1,5 @@
-"""Finds keys and passwords in texts, by the table in secret_forms.py: text in, places out.
-
-Whether what is found is a problem, and whom to tell, is for others to decide. Each function reads a
-text once, however large it is.
-"""
+"""Finds keys and passwords in texts, by the table in secret_forms.py; whom to tell is for others to
+decide. Each function reads a text once, however large it is."""
 
 import base64
 import binascii

@@ -53,11 +53,8 @@ class _Fault(NamedTuple):
 
 
 def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
-    """The document as ``model``, and its problems.
-
-    With problems the model has holes, and is meant for judging what is left; see
-    schemas/reading/partial.py. None where nothing is.
-    """
+    """The document as ``model``, and its problems. With some the model has holes, for judging what
+    is left (schemas/reading/partial.py); None where nothing is."""
     marked = {**dict(_todos(document)), **dict(_secrets(document, lambda: schema_of(model)))}
     problems = [each.problem for each in marked.values()]
     flaws = {path: each.flaw for path, each in marked.items()}

@@ -1,8 +1,5 @@
-"""Rules on accelerators: every device has a record and its programs an image, every resource has
-one meaning.
-
-How the devices get to pods is judged beside this (accelerators_requests.py).
-"""
+"""Rules on accelerators: every device has a record and its programs an image, every resource one
+meaning. How devices get to pods is judged in accelerators_requests.py."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple

@@ -50,10 +50,7 @@ class Finding:
 
 def attempt(items: Iterable[T], *, holes: bool) -> Iterator[T]:
     """The findings of a rule until it looks into a hole (schemas/reading/partial.py), where the
-    site has any.
-
-    A site without holes hides nothing: an AttributeError is then a fault of the rule.
-    """
+    site has any; else an AttributeError is a fault of the rule."""
     try:
         yield from items
     except AttributeError:

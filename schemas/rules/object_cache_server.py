@@ -237,11 +237,8 @@ def image_layers(site: Site, cache: Cache, layers: ImageLayers) -> Iterator[Find
 
 
 def _registries(layers: ImageLayers) -> Iterator[Finding]:
-    """Registries are such as image references begin with.
-
-    A reference without a dot, a port or localhost at its start is one of docker.io (distribution
-    reference 0.6, normalize.go, splitDockerDomain).
-    """
+    """Registries are such as image references begin with: one without a dot, a port or localhost at
+    its start is of docker.io (distribution reference 0.6, normalize.go, splitDockerDomain)."""
     for index, name in enumerate(layers.registries):
         place = (*_LAYERS, "registries", index)
         host, _, port = name.partition(":")

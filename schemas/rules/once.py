@@ -1,7 +1,5 @@
-"""Rules on what stands once in a list, names of a kind and items, and on names of what is there
-(once.toml says where); on the last day of what is allowed for a time; and on components of one's
-own.
-"""
+"""Rules on what stands once in a list, on names of what is there (once.toml), on last days of what
+is allowed for a time, and on components of one's own."""
 
 import datetime
 from collections.abc import Iterator

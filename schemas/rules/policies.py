@@ -70,11 +70,8 @@ def in_no_namespace(group: str, name: str) -> bool:
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:
-    """The fault of an expression that shows without a parser, and what to do; None if there is
-    none.
-
-    A bracket that is never closed, a string without an end, or nothing of the object in it.
-    """
+    """The fault of an expression that shows without a parser, and what to do, if any: a bracket
+    that is never closed, a string without an end, or nothing of the object in it."""
     bare = _STRING.sub(" ", expression)
     if "'" in bare or '"' in bare:
         return "a string in the expression has no end", "close it, or escape the quote with \\"
