@@ -1,7 +1,5 @@
-"""All rules over all objects of a site, with the exceptions: what remains has to be corrected.
-
-Owns the order of findings and what counts as excepted; the rules are in policies/rules/.
-"""
+"""All rules over all objects of a site, with the exceptions: what remains has to be corrected. Owns
+the order of findings and what counts as excepted; the rules are in policies/rules/."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
