@@ -1,8 +1,5 @@
-"""The command line as a parser: commands.toml says what there is, and this makes it.
-
-Imports no command, and gives only the named one its arguments, so that a check does not wait for
-what only another command uses.
-"""
+"""The command line as a parser, made from commands.toml. It imports no command, and gives only the
+named one its arguments, so that a check does not wait for what only another command uses."""
 
 import argparse
 import textwrap

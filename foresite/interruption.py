@@ -1,8 +1,5 @@
 """Ctrl-C, SIGTERM and SIGHUP: the program that is being run ends first, cleanly, then the command.
-
-Pulumi saves its state when it is told to end. Where the command just goes, it goes on without
-anybody, and dies half-way of output that nobody reads.
-"""
+So Pulumi saves its state, and does not die half-way of output that nobody reads."""
 
 import contextlib
 import os

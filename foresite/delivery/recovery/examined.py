@@ -1,7 +1,5 @@
-"""The parts of a site to recover: lock, state, note, tag, and the objects of its clusters.
-
-Reads only. Each thing found is a line for a person; what keeps a recovery from acting is an error.
-"""
+"""The parts of a site to recover: lock, state, note, tag, and the objects of its clusters. Reads
+only: each thing is a line for a person, and an error where it keeps a recovery from acting."""
 
 import shlex
 from collections.abc import Iterator, Mapping

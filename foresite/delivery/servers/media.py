@@ -1,7 +1,5 @@
-"""The servers of OS images, the registry mirror and the BMCs of a site, as this machine sees them.
-
-For ``foresite doctor``: hosts and Ironic stand elsewhere, so that silence is no verdict.
-"""
+"""The servers of OS images, the registry mirror and the BMCs of a site, as this machine sees them:
+hosts and Ironic stand elsewhere, so that silence is no verdict."""
 
 import re
 import time
