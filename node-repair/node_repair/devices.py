@@ -1,9 +1,5 @@
-"""Single faulty devices: a DeviceTaintRule for each device that a condition of its node names, for
-as long as the node has the condition.
-
-``decide_devices`` is pure. A rule names the device by the node's own pool of its driver, so it
-never reaches a device of another host.
-"""
+"""A DeviceTaintRule for each device that a condition of its node names, as long as the node has it.
+It names the device by the node's own pool of its driver, so it reaches no other host."""
 
 import json
 import logging
