@@ -1,8 +1,5 @@
-"""An API server of one's own for trying and testing: real etcd, real kube-apiserver, loopback only.
-
-Owns the two processes, their secrets, a kubeconfig and a small client. It runs no controllers:
-objects are stored and checked, and nothing acts on them.
-"""
+"""An API server of one's own for trying and testing, on the loopback alone: real etcd, real
+kube-apiserver, their secrets, a kubeconfig and a small client; no controllers."""
 
 from controlplane.access import Access
 from controlplane.client import Client, Manifest
