@@ -92,10 +92,7 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
 
 def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
     """The compact form of one pinned CRD: source, names, scope, labels, and the stored version.
-
-    Older served versions are left out: nothing here writes them, and without a conversion webhook
-    a server could not translate between them.
-    """
+    Older ones are left out: nobody writes them, and no webhook would translate them."""
     try:
         text = (upstream / entry["file"]).read_bytes()
     except OSError as error:

@@ -100,10 +100,8 @@ def find_downloaded(part: Part) -> Tool | None:
 
 
 def take_archives(wanted: Iterable[Part], console: Console) -> None:
-    """Download the archives of ``wanted``; what cannot be had is said in a line each.
-
-    Raises ToolchainError where a file is another one than what is pinned.
-    """
+    """Download the archives of ``wanted``; what cannot be had is said in a line each. Raises
+    ToolchainError where a file is another one than what is pinned."""
     found = {each.name: each for part in wanted if (each := archive_of(part))}
     missing = [each for each in found.values() if not each.folder.exists()]
     urls = {each.name: each.url(platform_tag()) for each in missing}

@@ -49,11 +49,8 @@ def environment(
 
 
 def pulumi_home(tools: Tools) -> Path:
-    """A home for Pulumi with exactly ``tools`` in it, laid out as Pulumi expects.
-
-    The CLI looks for its language host beside its own executable and follows symbolic links to
-    find out where that is, so the two have to lie in one folder as real files.
-    """
+    """A home of Pulumi with just ``tools`` in it. The CLI looks for its language host beside its
+    own executable, through links, so the two have to lie in one folder as real files."""
     plugin = tools[PLUGIN]
     placed = {
         Path("bin/pulumi"): tools["pulumi"].path,

@@ -71,10 +71,8 @@ def _download(missing: list[Part], console: Console) -> Tools:
 
 
 def locate(groups: Iterable[str]) -> Tools:
-    """Every part and given executable of ``groups``, without building.
-
-    Raises ToolchainError that names what is not there.
-    """
+    """Every part and given executable of ``groups``, without building. Raises ToolchainError that
+    names what is not there."""
     names = tuple(groups)
     wanted = in_groups(names)
     tools, missing = find_tools(wanted)
