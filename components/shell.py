@@ -221,11 +221,8 @@ def cluster_provider(
 
 
 def stack_kubeconfig(contexts: Sequence[str]) -> pulumi.Output[str] | None:
-    """The kubeconfig of the stack's configuration as a secret; None where there is none.
-
-    Raises pulumi.RunError, which never shows it, where it stands there in plain text, is no
-    kubeconfig with its content, or lacks one of ``contexts``.
-    """
+    """The kubeconfig of the stack's configuration as a secret, if any. Raises pulumi.RunError,
+    which never shows it, where it is plain text, no whole kubeconfig, or lacks a context."""
     text = config.get_config(KUBECONFIG)
     if text is None:
         return None

@@ -1,8 +1,5 @@
 """The words: what happens to a host, which change of which field does it, and what a pool goes
-through.
-
-Pure data. Who finds the changes, applies the rules and shows the result is the preview.
-"""
+through. Pure data: the preview finds the changes, applies the rules and shows the result."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -130,11 +127,9 @@ class ObjectChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of the change: the machines, and the objects by name.
-
-    ``source`` is what both were read from, such as a typed site; only effects that need the section
-    of their own component look into it (components/source.py).
-    """
+    """One side of the change: the machines, and the objects by name. ``source`` is what both were
+    read from, such as a typed site, for effects that need their component's section alone
+    (components/source.py)."""
 
     fleet: Fleet
     objects: Mapping[Name, Manifest]

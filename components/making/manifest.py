@@ -197,11 +197,8 @@ def config_map(
 
 
 def prune(value: Json) -> Json:
-    """``value`` without entries that are None or an empty map.
-
-    Cluster API's v1beta2 refuses empty structs (MinProperties=1), and to an API server a null is
-    not the same as an absent field. Empty lists stay, as they mean "none".
-    """
+    """``value`` without entries that are None or an empty map: Cluster API's v1beta2 refuses empty
+    structs (MinProperties=1), and to an API server a null is no absent field. Empty lists stay."""
     result: Json = {}
     for key, item in value.items():
         if isinstance(item, dict):
