@@ -1,8 +1,5 @@
-"""From a YAML document to a typed model: every fault of a value as a problem at its place.
-
-Owns where a fault is and which code it has. The words are in schemas/reading/wording.py; what is
-done with the rest of a faulty file is in schemas/reading/partial.py.
-"""
+"""From a YAML document to a typed model: every fault of a value as a problem at its place, with a
+code; wording.py has the words, partial.py what is done with the rest of a faulty file."""
 
 import textwrap
 from collections.abc import Iterable, Iterator

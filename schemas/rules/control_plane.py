@@ -1,8 +1,5 @@
-"""Rules on the control plane's settings: its programs start with them.
-
-Sources: Kubernetes 1.34, apiserver pkg/apis/apiserver/validation; kubeadm app/phases/controlplane
-and app/phases/etcd (arguments of its own).
-"""
+"""Rules on the control plane's settings: its programs start with them (Kubernetes 1.34, apiserver
+pkg/apis/apiserver/validation; kubeadm app/phases/controlplane and app/phases/etcd)."""
 
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
-"""Rules on pools: names of their own, known hardware, hosts, and one control plane among them.
-
-Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane validation).
-"""
+"""Rules on pools: names of their own, known hardware, hosts, and one control plane among them
+(Cluster API 1.13, webhooks and controllers, KubeadmControlPlane validation)."""
 
 from collections.abc import Iterator
 
