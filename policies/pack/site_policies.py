@@ -1,8 +1,5 @@
-"""The policies of a site's file and of its region's; the pack shares no code with the model.
-
-Both read the same text; where it is not a file that the model would take, the program that the
-engine runs says so.
-"""
+"""The policies of a site's file and of its region's; the pack shares no code with the model. Of a
+file that the model would not take, the program that the engine runs says so."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
-"""Names and labels that an API server takes, and that are nobody else's.
-
-Source: Kubernetes 1.34, pkg/apis/*/validation and k8s.io/apimachinery, pkg/util/validation.
-"""
+"""Names and labels that an API server takes (Kubernetes 1.34, pkg/apis/*/validation; apimachinery,
+pkg/util/validation), and that are nobody else's."""
 
 import re
 from collections.abc import Iterator, Sequence
