@@ -1,8 +1,5 @@
 """The edited values between two sides of a site: each value, its place, and how to apply it alone.
-
-Compared are values, not lines: comments, formatting and the order of keys are no edit. Items of
-lists are told apart by their name.
-"""
+Comments, formatting and the order of keys are no edit; items of lists are told by name."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -83,11 +83,8 @@ class Field(NamedTuple):
 
     @property
     def key_paths(self) -> tuple[tuple[str, ...], ...]:
-        """The places of the keys in this list's items; empty for a list without such keys.
-
-        Files that cloud-init writes are told apart by their paths; of two with one path the order
-        counts, and such a list has no keys.
-        """
+        """The places of the keys in this list's items, if any. Files of cloud-init are told by
+        path; where two have one path the order counts, and there are no keys."""
         found = (("path",),) if self.texts == (ANY, "content") else ()
         return tuple(self.schema.get(KEY_PATHS, found))
 
