@@ -1,8 +1,5 @@
-"""The space and its users: space that uploads hold, and objects that are evicted to make room.
-
-All of it runs in the index's writer thread, one after the other, so that no two uploads are
-promised the same bytes.
-"""
+"""The space and its users: uploads hold some, and objects are evicted to make room. All of it runs
+in the index's writer thread, so that no two uploads are promised the same bytes."""
 
 import heapq
 import threading
@@ -62,11 +59,8 @@ class Accesses:
 
 
 def shares(buckets: Buckets, capacity: int) -> dict[str, int]:
-    """The bytes of each bucket that no other bucket can take from it.
-
-    A share is the quota, or where the quotas exceed the capacity its part of the capacity. So all
-    shares together never exceed the capacity.
-    """
+    """The bytes of each bucket that no other can take from it: its quota, or where the quotas
+    exceed the capacity its part of that. So all shares together never exceed the capacity."""
     whole = max(capacity, sum(each.quota for each in buckets.values()), 1)
     return {each.name: capacity * each.quota // whole for each in buckets.values()}
 
