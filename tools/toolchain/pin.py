@@ -57,10 +57,7 @@ def _compare(
 
 def published_digest(text: str, file: str) -> str:
     """The digest of ``file`` in a list of digests, such as ``sha256:…``; empty if it has none.
-
-    Lists are lines of digest and name (coreutils), one digest alone (Kubernetes), or the YAML of
-    envtest, with the digest under the name.
-    """
+    Lists are lines of digest and name (coreutils), one digest (Kubernetes), or envtest's YAML."""
     name = re.escape(file)
     forms = (
         rf"^{_HEX}[ \t]+\*?(?:\S*/)?{name}[ \t]*$",
