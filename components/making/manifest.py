@@ -115,11 +115,9 @@ ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
 FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
 """Keep Argo CD and Flux from deleting what left Git, as ``protect`` and ``keep`` do for Pulumi."""
 
-
 FIELD_MANAGER = "foresite"
 """Who owns our fields under server-side apply, whichever run applied them: a run that takes over
 what a killed one made must not conflict with it."""
-
 
 _PULUMI = {
     # A deletion in the foreground waits for ever where nothing collects garbage.

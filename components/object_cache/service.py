@@ -36,7 +36,6 @@ SAME_ZONE_SINCE = 35
 pkg/features/kube_features.go), and in an upgrade it is a minor behind when objects are applied. The
 older name is deprecated, and still taken (Kubernetes 1.37, pkg/apis/core/types.go)."""
 
-
 _SERVICE, _SERVERS = documents(__file__)
 
 

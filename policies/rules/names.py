@@ -20,7 +20,6 @@ _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _TABLE = read_table(__file__)
 _PREFIX = re.compile(_TABLE["forms"]["subdomain"]["pattern"])
 
-
 RESERVED = ("kube-", "openshift-")
 """Prefixes of the namespaces that Kubernetes and OpenShift reserve."""
 DEFAULT = "default"

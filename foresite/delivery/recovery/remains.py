@@ -15,7 +15,6 @@ from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
 _ALWAYS = {"apiVersion", "kind"}
 
-
 Leftovers = dict[tuple[str, ...], Any]
 """Fields of ours without a place in the site: what each says now, by its path. A step of a path is
 a key; a field within a list is told by the list, whole."""
