@@ -81,8 +81,7 @@ def _device_plugin_nodes(pod: Pod) -> Iterator[Found]:
 
 
 def _chooses(pod: Pod) -> bool:
-    """True if a pod selects its nodes by hardware: any term of an affinity is enough for a node, so
-    each has to."""
+    """True if a pod selects its nodes by hardware, in each term of an affinity: any is enough."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     affinity = mapping(pod.spec, "affinity", "nodeAffinity", required)
     terms = [

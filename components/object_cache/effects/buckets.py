@@ -65,8 +65,7 @@ def _access(site: SiteChange, name: str) -> str:
 
 
 class Access(NamedTuple):
-    """The readers or writers of a bucket, and those before; the latter are empty where the text
-    says them."""
+    """The readers or writers of a bucket, and those before, unless the text says them."""
 
     now: str
     before: str = ""
