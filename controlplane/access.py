@@ -1,6 +1,5 @@
-"""How the API server is reached: address, certificate and token, as a kubeconfig; and secrets of
-a throw-away server: made here, used nowhere else, readable by their owner alone.
-"""
+"""How the API server is reached (address, certificate, token), as a kubeconfig, and secrets of a
+throw-away server, made here, used nowhere else, readable by their owner alone."""
 
 import base64
 import json

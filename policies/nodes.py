@@ -45,9 +45,8 @@ def nodes(objects: Iterable[Object]) -> list[Nodes]:
 
 
 def cluster_of(each: Object, body: Json) -> str:
-    """The cluster that an object is for, or one that is text in it: what is text in an object of
-    the management cluster is for the site's own, as a file of a host or what a ClusterResourceSet
-    applies."""
+    """The cluster that an object is for. What is text in an object of the management cluster is for
+    the site's own, as a file of a host or what a ClusterResourceSet applies."""
     return each.cluster if body is each.body else "site"
 
 

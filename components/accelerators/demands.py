@@ -104,8 +104,7 @@ def other_resources(site: Site) -> list[str]:
 
 def direct(site: Site) -> str:
     """True if ``r`` is a resource of a device plugin or of a DRA driver's own class, so that it
-    passes the limits by model. Any resource of a plugin's domain is; in the site's own domain, only
-    the exact name."""
+    passes the limits by model: any of a plugin's domain, and the exact name in the site's own."""
     mine, every = prefix(site), _plugin_resources(site) - set(resources(site))
     domains = {f"{each.partition('/')[0]}/" for each in every} - {mine}
     exact = sorted(each for each in every if each.startswith(mine))

@@ -1,6 +1,5 @@
-"""Files, arguments and mounts of the API server: how people log in, audit, encryption, admission
-(Kubernetes 1.34, apiserver pkg/apis/apiserver/v1/types.go, AuthenticationConfiguration and
-EncryptionConfiguration)."""
+"""Files, arguments and mounts of the API server: login, audit, encryption, admission (Kubernetes
+1.34, apiserver/v1/types.go, AuthenticationConfiguration, EncryptionConfiguration)."""
 
 from pathlib import Path
 

@@ -50,9 +50,8 @@ CEL = "ValidatingAdmissionPolicy"
 
 
 class Examined(NamedTuple):
-    """The findings on the objects of a ``site``: the refusals of the schemas, the advice of the
-    policies, the number of its objects and their kinds, and the number of CEL rules that only the
-    API server judges."""
+    """The findings on a ``site``'s objects: refusals of the schemas, advice of the policies,
+    numbers of objects and kinds, and of CEL rules that only the API server judges."""
 
     site: str
     refused: list[Placed]

@@ -27,9 +27,8 @@ reboot: a host's devices are reset once between two of its starts."""
 HELD_NAME = "turns-held-"
 _GIVEN_UP = re.compile(r"late|refused-[a-z-]+")
 _STUCK = "Another NodeOperation"
-"""How the reason of an operation begins that took its own taint for another's, as after a flap or a
-kill between two writes: it never looks again (node-operation-controller 0ac94deb,
-reconcilePending)."""
+"""How the reason of an operation begins that took its own taint for another's, as after a flap: it
+never looks again (node-operation-controller 0ac94deb, reconcilePending)."""
 
 
 class Change(NamedTuple):

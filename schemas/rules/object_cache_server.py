@@ -33,8 +33,7 @@ PROXY_IMAGE = "envoy"
 _WITHOUT_BASH = "distroless"
 _KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
 """By these a program finds the Kubernetes API, which the server asks whether a token is good; what
-a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
-makeEnvironmentVariables)."""
+a pod says itself goes before (Kubernetes 1.34, kubelet_pods.go, makeEnvironmentVariables)."""
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
 

@@ -137,9 +137,8 @@ def restore_fields(inputs: Json, found: Leftovers) -> Json:
 
 
 def _unwanted_paths(fields: Json, wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Paths of the fields of a FieldsV1 that ``wanted`` lacks (kubernetes 1.34, structured-merge-
-    diff v6, fieldpath/serialize-pe.go: ``f:`` a key, ``k:`` an item by its keys, ``v:`` by its
-    value)."""
+    """Paths of the fields of a FieldsV1 that ``wanted`` lacks (structured-merge-diff v6,
+    serialize-pe.go: ``f:`` a key, ``k:`` an item by its keys, ``v:`` by its value)."""
     for step, below in fields.items():
         kind, _, name = step.partition(":")
         if kind == "f" and not (not path and name in _ALWAYS):

@@ -52,9 +52,8 @@ STRING_FORMATS = {
     "quantity": r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$",
     "uri": r"^([A-Za-z][A-Za-z0-9+.-]*:|/)\S*$",
 }
-"""Format -> what the server's parser takes, as a pattern: JSON Schema leaves formats to each
-library, so two libraries would differ. Sources: encoding/base64, RFC 3339, resource.ParseQuantity,
-url.ParseRequestURI."""
+"""Format -> what the server's parser takes, as a pattern, as libraries of JSON Schema differ.
+Sources: encoding/base64, RFC 3339, resource.ParseQuantity, url.ParseRequestURI."""
 
 FORMATS = frozenset(("double", *INTEGER_FORMATS, *STRING_FORMATS))
 
