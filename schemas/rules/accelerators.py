@@ -14,7 +14,6 @@ from schemas.rules.finding import Finding, Path, advise, say
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
-_NVIDIA = "nvidia.com"
 _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
 """Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
 
@@ -52,13 +51,9 @@ def model_records(site: Site, settings: AcceleratorSettings) -> Iterator[Finding
 
 
 def prefix(settings: AcceleratorSettings) -> Iterator[Finding]:
-    """The site's resources are in a domain where nobody else names any."""
-    place = ("accelerators", "prefix")
-    kept = reserved_domain_reason(settings.prefix)
-    if kept:
-        yield say("accelerator-prefix-reserved", place, kept)
-    elif f".{settings.prefix}".endswith(f".{_NVIDIA}"):
-        yield say("accelerator-prefix-of-nvidia", place, _NVIDIA)
+    """The site's resources have no domain of Kubernetes' own."""
+    if kept := reserved_domain_reason(settings.prefix):
+        yield say("accelerator-prefix-reserved", ("accelerators", "prefix"), kept)
 
 
 def resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:

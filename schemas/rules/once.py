@@ -1,7 +1,8 @@
-"""Rules on what stands once in a list, on names of what is there (once.toml), on last days of what
-is allowed for a time, and on components of one's own."""
+"""Rules on what stands once in a list, on names of what is there, on values that a pattern refuses
+(once.toml), on last days of what is allowed for a time, and on components of one's own."""
 
 import datetime
+import re
 from collections.abc import Iterator
 
 from schemas.facts.own_components import OwnComponentError, make, named
@@ -40,6 +41,16 @@ def references(site: Site) -> Iterator[Finding]:
             if name not in (None, *known):
                 advice = advise(str(name), known, fix.format(", ".join(known) or "none"))
                 yield say(each["row"], place, name, advice)
+
+
+def values(site: Site) -> Iterator[Finding]:
+    """No value, or key of a map, is one that the pattern of a row refuses."""
+    for each in _TABLE["value"]:
+        form, meant = re.compile(each.get("form") or each["unless"], re.DOTALL), "form" in each
+        for place, value in each_at(site.file, *each["at"]):
+            text = str(place[-1] if each.get("keys") else value)
+            if value is not None and bool(form.fullmatch(text)) is meant:
+                yield say(each["row"], place, *(said.format(text) for said in each["values"]))
 
 
 def _names(file: SiteFile, path: str) -> list[str] | None:

@@ -16,7 +16,6 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path, say
 
-_PLACE: Path = ("policies",)
 _KIND = re.compile(
     r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"
 )
@@ -32,17 +31,10 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 _LOOKS_AT = re.compile(r"\b(object|oldObject|request|namespaceObject)\b")
 
 
-def policy_files(site: Site) -> Iterator[Finding]:
-    """Files with rules are Python."""
-    for number, path in enumerate(site.file.policies.python):
-        if not path.endswith(".py"):
-            yield say("policy-file-not-python", (*_PLACE, "python", number), path)
-
-
 def cel_rules(site: Site) -> Iterator[Finding]:
     """The API server can take the rules as CEL."""
     for index, rule in enumerate(site.file.policies.cel):
-        place = (*_PLACE, "cel", index)
+        place: Path = ("policies", "cel", index)
         yield from _kinds(rule, place)
         fault = fault_of(rule.expression)
         if fault is not None:
