@@ -238,10 +238,10 @@ def management_pools(at: InPool) -> Iterator[Finding]:
             yield say("management-labels", at.path("labels_in_place", key), *said, key=True)
     if at.pool.taints_in_place and not managed.keeps_taints:
         yield say("management-taints", at.path("taints_in_place"), managed)
-    profile, ironic = at.site.profile(at.pool), managed.file.ironic
-    if profile.bmc.protocol not in VIRTUAL_MEDIA and ironic.dhcp is None:
+    profile, ironic = at.site.hardware.get(at.pool.hardware), managed.file.ironic
+    if profile and profile.bmc.protocol not in VIRTUAL_MEDIA and ironic.dhcp is None:
         yield say("management-boot", at.path("hardware"), managed, at.pool.hardware, profile)
-    if profile.arch not in ironic.ramdisk:
+    if profile and profile.arch not in ironic.ramdisk:
         yield say("management-ramdisk", at.path("hardware"), managed, at.pool.hardware, profile)
 
 

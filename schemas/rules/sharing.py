@@ -8,8 +8,9 @@ and MPSSupport are alpha and off).
 
 from collections.abc import Iterator
 
+from schemas.facts.racks import nvlink_pools
 from schemas.facts.sharing import MIG_LABEL, PLUGIN_LABEL, share_name
-from schemas.model.accelerators import MIG_PREFIX
+from schemas.model.accelerators import MIG_PREFIX, Sharing
 from schemas.model.vocabulary import ModelBy
 from schemas.rules.finding import Finding, InPool, say
 
@@ -18,21 +19,26 @@ _LONGEST, _VENDOR = 63, "nvidia"
 
 def shares(at: InPool) -> Iterator[Finding]:
     """The cards of a pool can be shared as it says, by somebody."""
-    sharing, settings = at.pool.sharing, at.site.file.accelerators
-    if sharing is None:
+    if (sharing := at.pool.sharing) is None:
         return
     ways = [each for each in ("mig", "time_slicing", "mps") if getattr(sharing, each)]
-    if len(ways) != 1:
+    if len(ways) == 1:
+        yield from _way(at, sharing, ways[0])
+    else:
         row = "sharing-in-two-ways" if ways else "sharing-in-no-way"
         yield say(row, at.path("sharing"), " and ".join(ways))
-        return
-    place, (way,) = at.path("sharing"), ways
-    cards = at.site.profile(at.pool).accelerators
-    if cards is None or settings is None:
+
+
+def _way(at: InPool, sharing: Sharing, way: str) -> Iterator[Finding]:
+    settings, place = at.site.file.accelerators, at.path("sharing")
+    profile = at.site.hardware.get(at.pool.hardware)
+    cards = profile.accelerators if profile else None
+    if profile and (cards is None or settings is None):
         yield say("sharing-of-nothing", place, at.pool.hardware)
-        return
-    model, record = cards.model, at.site.accelerators[cards.model]
-    name = share_name(model, sharing)
+    record = at.site.accelerators.get(cards.model) if cards else None
+    if cards is None or settings is None or record is None:
+        return  # an unknown profile or model is a fault of its own
+    model, name = cards.model, share_name(cards.model, sharing)
     if record.vendor != _VENDOR:
         yield say("sharing-of-another-vendor", place, model, record)
     elif not sharing.shares(record):
@@ -52,7 +58,7 @@ def shares(at: InPool) -> Iterator[Finding]:
 
 def whole_racks(at: InPool) -> Iterator[Finding]:
     """The cards of a rack that is an NVLink domain are not shared."""
-    if at.pool.sharing and at.site.profile(at.pool).nvlink_domain:
+    if at.pool.sharing and at.pool in nvlink_pools(at.site):
         yield say("sharing-of-a-domain", at.path("sharing"), at.pool)
 
 
