@@ -10,7 +10,7 @@ from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.model.site_file import SiteFile
 from schemas.model.texts import nearest
-from schemas.rules.finding import Finding, Path, advise, say
+from schemas.rules.finding import Finding, Path, say
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
@@ -33,7 +33,7 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
             yield say("accelerator-model-in-catalogue", ("accelerators", "models", name), name)
 
 
-def model_records(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
+def model_records(site: Site, _: AcceleratorSettings) -> Iterator[Finding]:
     """Every accelerator model of the site has a record, in the catalogue or in the site's file."""
     for model, place in _places(site).items():
         if model in site.accelerators:
@@ -42,12 +42,6 @@ def model_records(site: Site, settings: AcceleratorSettings) -> Iterator[Finding
         missing = f"add {model} under accelerators.models"
         advice = f"write {near}, or {missing}" if near else missing
         yield say("accelerator-model-of-hosts-unknown", place, model, advice)
-    for model in settings.names:
-        if model not in site.accelerators:
-            otherwise = "remove it, or add it under accelerators.models"
-            advice = advise(model, sorted(site.accelerators), otherwise)
-            place = ("accelerators", "names", model)
-            yield say("accelerator-name-unknown", place, model, advice)
 
 
 def prefix(settings: AcceleratorSettings) -> Iterator[Finding]:

@@ -32,7 +32,7 @@ def once(site: Site) -> Iterator[Finding]:
 def references(site: Site) -> Iterator[Finding]:
     """Each name of something in the file is one that it has."""
     for each in _TABLE["reference"]:
-        known = _names(site.file, each["to"])
+        known = sorted(getattr(site, each["of"])) if "of" in each else _names(site.file, each["to"])
         if known is None:
             continue
         fix = each["otherwise"] if known else each.get("without", each["otherwise"])

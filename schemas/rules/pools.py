@@ -8,17 +8,7 @@ from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
-from schemas.rules.finding import Finding, HostCell, InPool, advise, say
-
-
-def hardware(at: InPool) -> Iterator[Finding]:
-    """A pool's hardware profile is in the catalogue or in the site's file."""
-    site, pool = at.site, at.pool
-    if pool.hardware not in site.hardware:
-        known = sorted(site.hardware)
-        others = f"write one of {', '.join(known)}, or add a profile under hardware"
-        advice = advise(pool.hardware, known, others)
-        yield say("hardware-unknown", at.path("hardware"), pool, advice)
+from schemas.rules.finding import Finding, HostCell, InPool, say
 
 
 def size(at: InPool) -> Iterator[Finding]:
