@@ -1,9 +1,6 @@
-"""The pods that an object makes, whatever its kind, and their containers.
-
-A template of a pod is wherever a ``spec`` has a list of containers: in the workloads of Kubernetes,
-and in any custom resource that has one, such as a JobSet or a NodeOperationTemplate. Manifests that
-are text in an object count as well (policies/embedded.py).
-"""
+"""The pods that an object makes, whatever its kind, and their containers. A template of a pod is
+wherever a ``spec`` has a list of containers: in Kubernetes' workloads, in custom resources such as
+a JobSet, and in manifests that are text in an object (policies/embedded.py)."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

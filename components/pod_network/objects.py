@@ -1,9 +1,6 @@
-"""The pod network's way into the cluster: through Cluster API, or registered directly.
-
-Owns how the manifests get there, not what they say: that is the site's. Without a pod network no
-node gets ready, so its objects in the site's own cluster are protected; a ClusterResourceSet is
-not, as Cluster API never deletes what it applied.
-"""
+"""The pod network's way into the cluster: through Cluster API, or registered directly; what the
+manifests say is the site's. Without a pod network no node gets ready, so its objects in the site's
+own cluster are protected; a ClusterResourceSet is not, as Cluster API deletes none of them."""
 
 import json
 
