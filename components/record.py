@@ -1,8 +1,5 @@
-"""One record for each component: its name, and what it makes, means and watches.
-
-A component is a package ``components/<name>`` with the same modules each time. Its verdict rules
-are imported when they are first asked for: ``check`` and ``render`` need objects alone.
-"""
+"""One record for each component, a package ``components/<name>``: its name, and what it makes,
+means and watches. Rules are imported when asked for: ``check`` and ``render`` need none."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -21,11 +18,9 @@ Objects = Callable[[Site], list[Manifest]]
 
 
 class Component(NamedTuple):
-    """One part of a site: the package ``components/<name>``, a dash as an underscore.
-
-    ``make`` makes its manifests, without a site's patches. Its package has a module ``effects``
-    with RULES where it makes kinds that are not Kubernetes', and ``watch`` where it is watched.
-    """
+    """One part of a site: the package ``components/<name>``, a dash as an underscore. ``make``
+    makes its manifests, without patches. Its modules ``effects``, with RULES for kinds that are not
+    Kubernetes', and ``watch`` are there where it has any."""
 
     name: str
     make: Objects

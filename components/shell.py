@@ -86,11 +86,9 @@ class SiteComponent(pulumi.ComponentResource, Generic[Args]):
     """Its Namespaces and definitions of kinds, and what its arguments name as ``after``."""
 
     def __init__(self, name: str, args: Args, opts: pulumi.ResourceOptions | None = None) -> None:
-        """Register the objects as children, each with the provider of its cluster.
-
-        Namespaces and definitions of kinds come first, as others need them to be there. Raises
-        pulumi.RunError where the arguments have problems, or something is missing.
-        """
+        """Register the objects as children, each with the provider of its cluster; Namespaces and
+        definitions of kinds first, as others need them. Raises pulumi.RunError where the arguments
+        have problems, or something is missing."""
         kind = type(self).__name__
         usual = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
         site = _site(f"{kind} {name}", args)
@@ -205,11 +203,8 @@ def cluster_providers(site: Site) -> dict[Target, pulumi_kubernetes.Provider]:
 def cluster_provider(
     name: str, context: str, kubeconfig: pulumi.Input[str] | None = None
 ) -> pulumi_kubernetes.Provider:
-    """A provider with the settings that the objects of components need.
-
-    ``kubeconfig`` is the content of a file; default: the caller's. ``cluster_identifier`` keeps a
-    moved API server from replacing everything.
-    """
+    """A provider with the settings that components' objects need. ``kubeconfig`` is a text, by
+    default the caller's; ``cluster_identifier`` keeps a moved API server from replacing all."""
     return pulumi_kubernetes.Provider(
         name,
         context=context,
@@ -226,11 +221,8 @@ def cluster_provider(
 
 
 def stack_kubeconfig(contexts: Sequence[str]) -> pulumi.Output[str] | None:
-    """The kubeconfig of the stack's configuration as a secret; None where there is none.
-
-    Raises pulumi.RunError, which never shows it, where it stands there in plain text, is no
-    kubeconfig with its content, or lacks one of ``contexts``.
-    """
+    """The kubeconfig of the stack's configuration as a secret, if any. Raises pulumi.RunError,
+    which never shows it, where it is plain text, no whole kubeconfig, or lacks a context."""
     text = config.get_config(KUBECONFIG)
     if text is None:
         return None

@@ -102,8 +102,7 @@ def patch_faults(site: Site) -> list[PatchFault]:
 
 
 def objects_by_name(site: Site) -> dict[Name, Manifest]:
-    """Every object of a site by component and logical name, in the same order; those of its
-    management cluster come last."""
+    """Every object by component and logical name, in order; the management cluster's last."""
     every = {**site_objects(site), management.NAME: management.objects(site)}
     return {
         (component, manifest.name): manifest

@@ -1,7 +1,5 @@
-"""The typed site behind a side, for effects that need the section of their own component.
-
-Whoever imports this reads more than the neutral record; pyproject.toml names each module that may.
-"""
+"""The typed site behind a side, for effects that need the section of their own component: more than
+the neutral record, so pyproject.toml names each module that may import this."""
 
 from components.effects import Side
 from schemas.facts.site import Site

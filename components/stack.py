@@ -53,10 +53,8 @@ def deploy(site: Site) -> None:
 
 
 def _release(reason: str, args: SiteArgs, components: Mapping[str, SiteComponent[Any]]) -> None:
-    """Register what a decommissioned site gives up for the last time, unprotected.
-
-    What depends on others is deleted before them, so the Cluster is made to depend on all.
-    """
+    """Register what a decommissioned site gives up for the last time, unprotected. Dependents are
+    deleted first, so the Cluster is made to depend on all."""
     others: list[pulumi.Resource] = []
     clusters = args.clusters()
     objects = read(Path(os.environ[VARIABLE]))

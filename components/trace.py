@@ -1,8 +1,5 @@
-"""The objects that carry a value: found by changing the value and looking which objects change.
-
-True by construction, for every field and every component, also those to come: nobody has to
-annotate where a value goes.
-"""
+"""The objects that carry a value: those that change when it changes. True by construction, for
+every field and component, also those to come."""
 
 import contextlib
 import ipaddress
@@ -31,11 +28,8 @@ class Carriers(NamedTuple):
 
 
 def carriers(site: Site, value: Any, change: Change, others: Iterable[Any] = ()) -> Carriers:
-    """The objects of ``site`` that would differ if ``value`` were another.
-
-    ``others`` are the values that would fit, where those are known. An object counts if one of them
-    changes it; of texts that could be anything, one other that fits stands for all.
-    """
+    """The objects of ``site`` that would differ if ``value`` were one of ``others``, the known
+    values that fit; of texts that could be anything, one other that fits stands for all."""
     now = objects_by_name(site)
     choices = list(others) or _choices(value)
     found = [each for other in choices if (each := _differing(now, change, other)) is not None]

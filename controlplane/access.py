@@ -1,6 +1,5 @@
-"""How the API server is reached: address, certificate and token, as a kubeconfig; and secrets of
-a throw-away server: made here, used nowhere else, readable by their owner alone.
-"""
+"""How the API server is reached (address, certificate, token), as a kubeconfig, and secrets of a
+throw-away server, made here, used nowhere else, readable by their owner alone."""
 
 import base64
 import json
@@ -53,10 +52,8 @@ class Access:
 
 
 def write_kubeconfig(path: Path, access: Access, contexts: Iterable[str]) -> None:
-    """A kubeconfig in which each of ``contexts`` means this server; the first is the default.
-
-    It is written as JSON, which every reader of kubeconfigs takes as the YAML that it also is.
-    """
+    """A kubeconfig in which each of ``contexts`` means this server; the first is the default. As
+    JSON, which every reader of kubeconfigs takes as YAML."""
     names = list(contexts)
     authority = base64.b64encode(access.authority.encode()).decode()
     cluster = {"server": access.server, "certificate-authority-data": authority}

@@ -70,10 +70,8 @@ class Client:
         return [{"apiVersion": api_version, "kind": kind, **item} for item in items]
 
     def apply(self, manifest: Manifest, dry_run: bool = False, strict: bool = True) -> Manifest:
-        """Server-side apply; ``strict`` refuses fields that the schema does not have.
-
-        Returns the object as the server has it now, or would have it after a dry run.
-        """
+        """Server-side apply; ``strict`` refuses fields that the schema does not have. Returns the
+        object as the server has it now, or would have it after a dry run."""
         metadata = manifest["metadata"]
         path = self._path(
             manifest["apiVersion"], manifest["kind"], metadata.get("namespace"), metadata["name"]

@@ -16,8 +16,7 @@ _SECONDS = 60.0
 
 
 def install_crds(client: Client, crds: Iterable[Manifest]) -> tuple[int, int]:
-    """Make the server serve every kind of ``crds``: how many were put in, and how many were there
-    in the same form already, which are left alone."""
+    """Make the server serve ``crds``: how many were put in, and how many were there already."""
     wanted = [_mark(crd) for crd in crds]
     present = {_named(crd) for crd in client.items(_API, _KIND)}
     changed = [crd for crd in wanted if _named(crd) not in present]

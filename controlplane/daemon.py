@@ -16,11 +16,8 @@ _TAIL_BYTES = 16_384
 
 @dataclass(frozen=True, slots=True)
 class Daemon:
-    """The server ``name`` of a directory.
-
-    ``mark`` is an argument that only this server of this directory is started with: a pid file
-    may outlive its process, and the number may by then be some other program's.
-    """
+    """The server ``name`` of a directory. Only it is started with the argument ``mark``: a pid file
+    may outlive its process, and the number may by then be another program's."""
 
     name: str
     directory: Path

@@ -25,10 +25,8 @@ def is_free(port: int) -> bool:
 
 
 def free_port(preferred: int | None = None) -> int:
-    """``preferred`` if it is free, else a free port that the system does not hand to clients.
-
-    A port from the ephemeral range may be free now and be some client's by the next start.
-    """
+    """``preferred`` if it is free, else a free port outside the ephemeral range, of which one may
+    be some client's by the next start."""
     if preferred is not None and is_free(preferred):
         return preferred
     highest = HIGHEST

@@ -111,11 +111,8 @@ class ControlPlane:
         return Status(server, pids, self.directory / "kubeconfig", contexts, self.directory)
 
     def kubeconfig(self, contexts: Iterable[str] = ()) -> Path:
-        """The kubeconfig, in which each of ``contexts`` means this server from now on.
-
-        A site names its management cluster by context, and the trial plays all of them. Contexts
-        are remembered: they survive restarts, even where the port does not.
-        """
+        """The kubeconfig, in which each of ``contexts`` means this server, also after restarts on
+        other ports: sites name management clusters by context, and the trial plays them all."""
         with self._lock():
             known = self._read_state()
             names = [*known.get("contexts", [DEFAULT_CONTEXT]), *contexts]

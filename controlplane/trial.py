@@ -1,7 +1,5 @@
-"""The control plane for trying a site: the pinned servers with the kinds that sites need.
-
-The one module here that knows other parts of the repository, and imports them when it is called.
-"""
+"""The control plane for trying a site: the pinned servers with the kinds that sites need. Here
+alone other parts of the repository are known, and imported when it is called."""
 
 import hashlib
 import os

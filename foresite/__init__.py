@@ -1,8 +1,5 @@
-"""The command line: reads arguments, calls the core, shows what came of it.
-
-The packages of the core lie beside this one; a wheel has them below it
-(docs/decisions/0028-one-package.md).
-"""
+"""The command line: reads arguments, calls the core, shows what came of it. The core's packages lie
+beside this one, in a wheel below it (docs/decisions/0028-one-package.md)."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,5 @@
-"""The command line as a parser: commands.toml says what there is, and this makes it.
-
-Imports no command, and gives only the named one its arguments, so that a check does not wait for
-what only another command uses.
-"""
+"""The command line as a parser, made from commands.toml. It imports no command, and gives only the
+named one its arguments, so that a check does not wait for what only another command uses."""
 
 import argparse
 import textwrap
@@ -49,8 +46,7 @@ class _Help(argparse.HelpFormatter):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose complaints name what was meant, and repeat no token, password or control
-    character that was typed."""
+    """A parser whose complaints say what was meant, and repeat no secret or control character."""
 
     lenient = False
     _typed: Sequence[str] = ()

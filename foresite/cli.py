@@ -1,9 +1,6 @@
-"""The command ``foresite``: runs one command, and returns its exit code.
-
-0: nothing to report; 1: problems found; 2: could not run; 3: not finished (apply); 130, 143 or
-129: interrupted by Ctrl-C, SIGTERM or SIGHUP. Each command imports what it needs when it runs, so
-that a check does not wait for what only another command uses.
-"""
+"""The command ``foresite``: runs one command, and returns its exit code. 0: nothing to report; 1:
+problems found; 2: could not run; 3: not finished (apply); 130, 143 or 129: interrupted by Ctrl-C,
+SIGTERM or SIGHUP. Each imports what it needs when it runs, so that a check does not wait."""
 
 import importlib
 import io

@@ -1,7 +1,5 @@
 """What a shell offers for an argument: sites, paths of explain, templates of jobs, files.
-
-argcomplete speaks with the shell; it runs the command line up to the word at the cursor.
-"""
+argcomplete speaks with the shell, and runs the command line up to the word at the cursor."""
 
 import argparse
 from collections.abc import Iterable, Iterator

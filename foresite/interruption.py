@@ -1,8 +1,5 @@
 """Ctrl-C, SIGTERM and SIGHUP: the program that is being run ends first, cleanly, then the command.
-
-Pulumi saves its state when it is told to end. Where the command just goes, it goes on without
-anybody, and dies half-way of output that nobody reads.
-"""
+So Pulumi saves its state, and does not die half-way of output that nobody reads."""
 
 import contextlib
 import os
@@ -95,11 +92,9 @@ def catch_signals() -> Iterator[None]:
 def running(
     command: Sequence[str | Path], *, told: bool, **how: Any
 ) -> Iterator[subprocess.Popen[str]]:
-    """A program in a session of its own, where a terminal's signals do not reach it, until it ends.
-
-    At the first signal it is sent SIGINT, where it is ``told``; at a second it is killed. Once it
-    has ended, KeyboardInterrupt is raised.
-    """
+    """A program in a session of its own, where a terminal's signals do not reach it, until it ends:
+    at the first signal it is sent SIGINT, where it is ``told``, at a second it is killed. Then
+    KeyboardInterrupt is raised."""
     run = _Run(told)
     _STATE.runs.append(run)
     try:

@@ -53,11 +53,8 @@ def run_with(root: Path, commit: str, arguments: list[str]) -> int:
 def make_objects_with(
     side: Snapshot, folder: Path, names: list[str]
 ) -> Mapping[str, Objects] | None:
-    """The objects of sites in ``folder`` as the code of a state makes them.
-
-    None for the work tree, whose code is the one that runs, and for a state that locks the version
-    that runs. Raises UsageError, LockError.
-    """
+    """The objects of sites in ``folder`` as the code of a state makes them; None for the work tree,
+    or a state that locks the version that runs. Raises UsageError, LockError."""
     locked = locked_version(side)
     if locked == version():
         return None
@@ -110,8 +107,7 @@ def _bring_packages(side: Snapshot, folder: Path) -> None:
 def _run(
     state: str, command: list[str], env: Mapping[str, str], *, keep: bool = True
 ) -> subprocess.CompletedProcess[str]:
-    """Run the code of a state; ``keep`` its output, else it is this command's. Raises UsageError
-    where it takes too long."""
+    """Run a state's code and ``keep`` its output, or show it. Raises UsageError where too slow."""
     try:
         return subprocess.run(
             command, env=env, capture_output=keep, text=True, check=False, timeout=_TIME_LIMIT

@@ -1,8 +1,5 @@
-"""What packages with components of one's own import (docs/own-components.md).
-
-``python -m foresite.own FOLDER`` writes the JSON Schemas of site files and regions for editors,
-with the components that are installed here.
-"""
+"""What packages with components of one's own import (docs/own-components.md). ``python -m
+foresite.own FOLDER`` writes the JSON Schemas of site files and regions that know them."""
 
 from schemas.model.component_contract import (
     CONTRACT,
@@ -16,18 +13,9 @@ from schemas.model.extra import OwnersRule
 from schemas.model.primitives import DnsLabel, Ipv4, Model, Network
 
 __all__ = [
-    "CONTRACT",
-    "Component",
-    "DnsLabel",
-    "HostView",
-    "Ipv4",
-    "Model",
-    "Network",
-    "OwnersRule",
-    "PoolView",
-    "Settings",
-    "SiteView",
-]
+    "CONTRACT", "Component", "DnsLabel", "HostView", "Ipv4", "Model", "Network", "OwnersRule",
+    "PoolView", "Settings", "SiteView",
+]  # fmt: skip
 
 if __name__ == "__main__":
     import argparse

@@ -1,5 +1,4 @@
-"""The Pulumi program of a repository: a stack has the name of a site, or of a management cluster
-with ``management.`` before it; its file says the rest."""
+"""The Pulumi program of a repository: stacks are sites or management clusters (``management.``)."""
 
 from pathlib import Path
 

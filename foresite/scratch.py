@@ -1,10 +1,6 @@
-"""Folders in which something is written before it takes the place of what was there.
-
-A run that is killed leaves its own; a lock that the kernel lets go of tells the next run that
-nobody writes there any more, whichever process has its number by then.
-
-And what a run of Pulumi writes: its log, and temporary files in a folder of their own.
-"""
+"""Folders in which something is written before it takes the place of what was there, and what a run
+of Pulumi writes: its log, and temporary files. A killed run leaves its folder; a lock that the
+kernel lets go of tells the next run that nobody writes there any more."""
 
 import contextlib
 import fcntl

@@ -1,9 +1,6 @@
-"""Kubernetes objects that are text in others: manifests in a ConfigMap, static pods in a file of
-cloud-init. The API server never judges these as they pass it, so we do.
-
-They are read as those who apply them do: another reading would judge something else than what is
-applied. What cannot be read is told, as nobody can say what is in it.
-"""
+"""Kubernetes objects that are text in others (manifests in a ConfigMap, static pods in a file of
+cloud-init), which the API server never judges as they pass it. They are read as those who apply
+them do, and what cannot be read is told."""
 
 import re
 from collections.abc import Collection, Iterator

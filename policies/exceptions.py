@@ -48,8 +48,7 @@ class Exemption:
     only: tuple[str, ...] = ()
 
     def covers(self, violation: Violation, titles: Sequence[str] = ()) -> bool:
-        """True if the violation is of this rule, one of these objects, and one of the values;
-        ``titles`` are those of the violation, where they are known."""
+        """True if it covers the violation's rule, object (``titles``, where known) and value."""
         if self.rule != violation.rule.name:
             return False
         if self.only and violation.found.value not in self.only:

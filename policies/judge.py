@@ -1,7 +1,5 @@
-"""All rules over all objects of a site, with the exceptions: what remains has to be corrected.
-
-Owns the order of findings and what counts as excepted; the rules are in policies/rules/.
-"""
+"""All rules over all objects of a site, with the exceptions: what remains has to be corrected. Owns
+the order of findings and what counts as excepted; the rules are in policies/rules/."""
 
 import datetime
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -74,11 +72,9 @@ def judge(
 
 
 def findings(objects: Sequence[Object], rules: Iterable[Rule]) -> Iterator[Violation]:
-    """Everything that breaks a rule, by rule and then by object; exceptions are not looked at.
-
-    Of objects with one outline a rule of ours judges a blank one. Where it finds something, or
-    reads a leaf, it judges each.
-    """
+    """Everything that breaks a rule, by rule and then by object; exceptions are not looked at. Of
+    objects with one outline a rule of ours judges a blank one, and each where it finds something in
+    that, or reads a leaf."""
     blanks, others = _outlined(objects)
     fewer = [*blanks, *others]
     for rule in rules:

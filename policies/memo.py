@@ -1,8 +1,5 @@
-"""A memo of facts on an object: dozens of rules ask the same of it.
-
-Objects are found again by identity, as comparing them would take longer than looking again; so
-nobody may change an object between two questions.
-"""
+"""A memo of facts on an object: dozens of rules ask the same of it. Objects are found by identity,
+as comparing takes longer than looking again; so nobody may change one between two questions."""
 
 import json
 from collections.abc import Callable

@@ -1,6 +1,5 @@
-"""The sentences of findings, by name, in messages.toml: what is wrong, and what to do where that is
-not what the rule says. ``{0}`` is the first value that a check gives.
-"""
+"""The sentences of findings, by name (messages.toml): what is wrong, and what to do if not what the
+rule says. ``{0}`` is the first value that a check gives."""
 
 from policies.rule import Found
 from schemas.kubernetes.tables import read_table

@@ -45,9 +45,8 @@ def nodes(objects: Iterable[Object]) -> list[Nodes]:
 
 
 def cluster_of(each: Object, body: Json) -> str:
-    """The cluster that an object is for, or one that is text in it: what is text in an object of
-    the management cluster is for the site's own, as a file of a host or what a ClusterResourceSet
-    applies."""
+    """The cluster that an object is for. What is text in an object of the management cluster is for
+    the site's own, as a file of a host or what a ClusterResourceSet applies."""
     return each.cluster if body is each.body else "site"
 
 
@@ -57,8 +56,7 @@ def selector(pod: Pod) -> Json:
 
 
 def fits(chosen: Json, group: Nodes) -> bool:
-    """True if nodes may have the labels of a selector: those that Cluster API does not give are
-    taken as there."""
+    """True if nodes may have a selector's labels: those of others are taken as there."""
     return has_labels(group.labels, {key: chosen[key] for key in chosen if key in GIVEN})
 
 

@@ -44,18 +44,14 @@ class Fault(NamedTuple):
 
 @dataclass
 class OwnRules:
-    """The rules of a site's files, and the ``faults`` of these; a check that fails while it is
-    run adds its own."""
+    """The rules of a site's files, and the ``faults`` of these; checks that fail add theirs."""
 
     rules: tuple[Rule, ...] = ()
     faults: list[Fault] = field(default_factory=list)
 
 
 def own_rules(texts: Mapping[str, str], taken: Collection[str]) -> OwnRules:
-    """The rules of Python files, ``texts`` by path below sites/.
-
-    ``taken`` are the names of rules that are there already.
-    """
+    """The rules of Python files, ``texts`` by path below sites/; ``taken`` are names in use."""
     found = OwnRules()
     rules: dict[str, Rule] = {}
     for path, text in texts.items():

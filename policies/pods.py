@@ -1,9 +1,6 @@
-"""The pods that an object makes, whatever its kind, and their containers.
-
-A template of a pod is wherever a ``spec`` has a list of containers: in the workloads of Kubernetes,
-and in any custom resource that has one, such as a JobSet or a NodeOperationTemplate. Manifests that
-are text in an object count as well (policies/embedded.py).
-"""
+"""The pods that an object makes, whatever its kind, and their containers. A template of a pod is
+wherever a ``spec`` has a list of containers: in Kubernetes' workloads, in custom resources such as
+a JobSet, and in manifests that are text in an object (policies/embedded.py)."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
@@ -43,12 +40,8 @@ class Container(NamedTuple):
 
 
 class Pod(NamedTuple):
-    """A pod that an object makes.
-
-    ``path`` is the place of its spec in the object; ``metadata`` and ``spec`` are the template's,
-    and ``maker`` is the object that has the template: the one that is judged, or one that is
-    written in it.
-    """
+    """A pod that an object makes: the ``path`` of its spec in it, ``metadata`` and ``spec`` of the
+    template, and its ``maker``, the object judged or one that is written in it."""
 
     path: str
     metadata: Json

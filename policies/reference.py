@@ -1,7 +1,5 @@
-"""The reference page of all rules: docs/policy-rules.md.
-
-``python -m policies.reference`` writes it; with ``--check`` it only compares.
-"""
+"""The reference page of all rules: ``python -m policies.reference`` writes docs/policy-rules.md,
+and with ``--check`` only compares."""
 
 import sys
 from pathlib import Path

@@ -1,8 +1,5 @@
-"""The definition of a rule: a name, its severity, its condition and reason, its source, a check.
-
-A check is a pure function over plain data, and yields what it finds; it never raises for an object
-that is malformed, as schemas judge that.
-"""
+"""The definition of a rule: name, severity, condition, reason, source, and a check, which is a pure
+function over plain data, and never raises for a malformed object: schemas judge that."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -91,11 +88,8 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class ObjectRule(Rule):
-    """A rule that one object keeps or breaks by itself.
-
-    ``narrow``, where many are judged faster at once: those of some objects, in their order, that
-    may break it. ``fix`` is what to do where a finding does not say it.
-    """
+    """A rule that one object keeps or breaks by itself. ``narrow``, where many are judged faster at
+    once: those that may break it, in order. ``fix``: what to do where a finding does not say it."""
 
     check: Check
     narrow: Callable[[Sequence[Object]], Sequence[Object]] | None = None

@@ -46,8 +46,7 @@ class _File:
         self._name, self._rules = "", list[ObjectRule | SiteRule]()
 
     def answer(self, question: Json) -> Json:
-        """The file's answer on its rules, or the findings of a check; ``failed`` with a line and a
-        message where it raises anything."""
+        """The file's answer on its rules, or a check's findings; ``failed``: line and message."""
         try:
             if "text" in question:
                 self._name = question["path"]

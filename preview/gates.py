@@ -49,10 +49,7 @@ _LIMIT = re.compile(r"^([a-z-]{1,20})(?:>([0-9]{1,2})%)?$")
 
 def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
     """The counts that the flags and the pull request's text allow, by name; the larger number
-    counts.
-
-    Raises UsageError for a flag that is none; lines of a request that are none mean nothing.
-    """
+    counts. UsageError for a flag that is none; lines of a request that are none mean nothing."""
     pairs = []
     for flag in flags:
         match = _PAIR.match(flag)
@@ -69,11 +66,8 @@ def parse_allowances(flags: Iterable[str], request: str) -> dict[str, int]:
 
 
 def parse_limits(text: str) -> dict[str, int]:
-    """What ``--fail-on`` forbids, by name: the share of a site's hosts in percent up to which it
-    passes, such as 10 for ``reimage>10%``; 0 without a share.
-
-    Raises UsageError for what is none; the message says what to write.
-    """
+    """What ``--fail-on`` forbids, by name: the share of hosts in percent up to which a site passes
+    (10 for ``reimage>10%``; 0 without one). UsageError, with what to write, for what is none."""
     found: dict[str, int] = {}
     for part in filter(None, (each.strip() for each in text.replace("|", ",").split(","))):
         match = _LIMIT.match(part.replace(" ", ""))

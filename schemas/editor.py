@@ -81,11 +81,8 @@ class _Generator(Generator):
 
 
 def _node(name: str, raw: Node, models: dict[str, Node]) -> Node:
-    """One schema and all below it, as an editor reads it best.
-
-    References are put in place, so that no editor has to know what a neighbour of a reference
-    means; defaults and bounds go into the text, where a person looks for them.
-    """
+    """One schema and all below it, as an editor reads it best: references in place, whatever stands
+    beside them, and defaults and bounds in the text, where a person looks."""
     node = _flat(raw, models)
     node["title"] = name
     if "properties" in node:
@@ -177,11 +174,8 @@ def _sharper() -> dict[str, tuple[str, tuple[str, ...]]]:
 
 
 def _canonical_network() -> str:
-    """A pattern of the IPv4 networks that have no bit set behind their prefix.
-
-    For each of the four octets that a prefix can end in: the more zeros the octet ends with in
-    binary, the more prefixes go with it.
-    """
+    """A pattern of the IPv4 networks that have no bit set behind their prefix, by the octet that
+    the prefix ends in: the more zeros it ends with in binary, the more prefixes go with it."""
     networks = []
     for index in range(4):
         before, after = rf"({_OCTET}\.){{{index}}}", r"\.0" * (3 - index)

@@ -86,12 +86,9 @@ def load(
     *,
     hints: bool = True,
 ) -> dict[str, Loaded]:
-    """The named sites (all, where none is named), each with its problems, sorted.
-
-    Every site's footprint is looked at, so that a clash with a site that was not named is found;
-    with ``among`` only those sites' and the named ones'. Placing hints takes as long as a rule; who
-    shows none leaves them out. Never raises for what a user can write.
-    """
+    """The named sites (or all), each with its problems, sorted. To find clashes all footprints are
+    looked at, or those of ``among`` and the named. Without ``hints`` they are not placed, which
+    takes as long as a rule. Never raises for what a user can write."""
     folder = root / "sites"
     chosen = list(dict.fromkeys(names)) if names is not None else names_in(folder)
     near = names_in(folder) if among is None else sorted({*chosen, *among})

@@ -1,7 +1,5 @@
-"""The reference pages: every field of a site file, and every code of a problem, from the model.
-
-``python -m schemas.reference`` writes docs/site-file.md and docs/problems.md.
-"""
+"""The reference pages of site files' fields and of problems' codes, from the model: ``python -m
+schemas.reference`` writes docs/site-file.md and docs/problems.md."""
 
 import sys
 from collections.abc import Iterator

@@ -30,12 +30,7 @@ from schemas.model.primitives import (
 )
 from schemas.model.problem import Problem, whole_file
 from schemas.model.site_file import Pool, SiteFile, Sources, Zone
-from schemas.reading.catalogue import (
-    accelerator_catalogue,
-    hardware_catalogue,
-    load_release,
-    release_names,
-)
+from schemas.reading import catalogue
 from schemas.reading.host_list import COLUMNS, Host
 from schemas.reading.site_files import names_in
 from schemas.reading.tree import Folder
@@ -105,13 +100,11 @@ class SiteParts(Model):
 
 
 def site_with(where: str, given: Site | SiteParts, sections: Mapping[str, Model]) -> Loaded:
-    """The site with ``sections`` (by their names in the site file) in place of its own.
-
-    What is not from a site file is judged by the same rules; problems name ``where`` as their file.
-    """
+    """The site with ``sections`` (by their names in the site file) in place of its own. What is not
+    from a site file is judged by the same rules; problems name ``where`` as their file."""
     site = given if isinstance(given, Site) else _site(given)
     if site is None:
-        fix = f"write one of {', '.join(release_names())}"
+        fix = f"write one of {', '.join(catalogue.release_names())}"
         unknown = Finding(Code.UNKNOWN_RELEASE, ("release",), "there is no such release", fix)
         return Loaded(where, None, tuple(_problems(where, [unknown])), None)
     file = site.file.model_copy(update=sections)
@@ -151,11 +144,11 @@ def _partial(model: type[M], **known: Any) -> M:
 
 def _site(parts: SiteParts) -> Site | None:
     """The site that the parts describe; None where there is no release of that name."""
-    release, _ = load_release(parts.release)
+    release, _ = catalogue.load_release(parts.release)
     if release is None:
         return None
-    hardware = {**hardware_catalogue().entries, **parts.hardware}
-    models = accelerator_catalogue().entries
+    hardware = {**catalogue.hardware_catalogue().entries, **parts.hardware}
+    models = catalogue.accelerator_catalogue().entries
     return Site(parts.site_file(), parts.hosts(), release, hardware, {}, models)
 
 

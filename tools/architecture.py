@@ -1,7 +1,5 @@
-"""The pictures of docs/architecture.md, made from the imports of the code.
-
-``python -m tools.architecture`` writes them between markers; with ``--check`` it only compares.
-"""
+"""The pictures of docs/architecture.md, made from the imports of the code. ``python -m
+tools.architecture`` writes them between markers; with ``--check`` it only compares."""
 
 import sys
 from collections import Counter

@@ -20,16 +20,7 @@ from typing import Any
 
 import yaml
 
-from schemas.kubernetes.objects.dialect import (
-    INT_OR_STRING,
-    OPEN,
-    UnknownFact,
-    compact,
-    dump,
-    expand,
-    references,
-    share,
-)
+from schemas.kubernetes.objects import dialect
 from tools.kinds import (
     CRDS,
     KUBERNETES,
@@ -46,8 +37,7 @@ DATA = ROOT / "schemas" / "kubernetes" / "objects" / "data"
 
 CONTRACT_GROUPS = {f"{x}.cluster.x-k8s.io" for x in ("bootstrap", "controlplane", "infrastructure")}
 CONTRACT_LABELS = {f"cluster.x-k8s.io/{v}": v for v in ("v1beta1", "v1beta2")}
-"""Cluster API's references carry no version: it finds one by these labels on the CRD. Upstream adds
-them by kustomize, so the raw files lack them."""
+"""Cluster API finds a version by these labels on the CRD, which upstream adds by kustomize."""
 
 _PACKAGE = "kubernetes_validate"
 
@@ -56,7 +46,7 @@ LARGE = 40_000
 
 FIELDS = {"properties", "additionalProperties"}
 QUANTITY = {"type": ["string", "number", "null"], "format": "quantity"}
-PORT = {INT_OR_STRING: True, "format": "int32", "nullable": True}
+PORT = {dialect.INT_OR_STRING: True, "format": "int32", "nullable": True}
 SPECIAL: dict[str, dict[str, Any]] = {
     "io.k8s.apimachinery.pkg.api.resource.Quantity": QUANTITY,
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": PORT,
@@ -102,10 +92,7 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
 
 def crd_document(entry: dict[str, Any], upstream: Path) -> dict[str, Any]:
     """The compact form of one pinned CRD: source, names, scope, labels, and the stored version.
-
-    Older served versions are left out: nothing here writes them, and without a conversion webhook
-    a server could not translate between them.
-    """
+    Older ones are left out: nobody writes them, and no webhook would translate them."""
     try:
         text = (upstream / entry["file"]).read_bytes()
     except OSError as error:
@@ -136,7 +123,7 @@ def _version(version: dict[str, Any], where: str) -> dict[str, Any]:
         "storage": True,
         "subresources": version.get("subresources", {}),
         "additionalPrinterColumns": columns,
-        "schema": {"openAPIV3Schema": compact(version["schema"]["openAPIV3Schema"], where)},
+        "schema": {"openAPIV3Schema": dialect.compact(version["schema"]["openAPIV3Schema"], where)},
     }
     return {key: value for key, value in result.items() if value not in ({}, [])}
 
@@ -192,15 +179,15 @@ def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:
         name = todo.pop()
         if name not in seen:
             seen.add(name)
-            todo += references(raw[name])
+            todo += dialect.references(raw[name])
     return seen
 
 
 def _definition(name: str, raw: dict[str, Any]) -> dict[str, Any]:
     """A definition with references into this file; an object that names no field holds any."""
-    definition = compact(SPECIAL.get(name, raw[name]), name)
+    definition = dialect.compact(SPECIAL.get(name, raw[name]), name)
     if "object" in definition.get("type", ()) and not definition.keys() & FIELDS:
-        definition[OPEN] = True
+        definition[dialect.OPEN] = True
     return definition
 
 
@@ -229,7 +216,7 @@ def _without_repetition(crds: dict[str, Any]) -> dict[str, Any]:
     """The CRDs, and the file of what their schemas repeat."""
     places = [crd["versions"][0]["schema"] for crd in crds.values()]
     schemas = [place["openAPIV3Schema"] for place in places]
-    shorter, repeated = share(schemas)
+    shorter, repeated = dialect.share(schemas)
     for place, schema, before in zip(places, shorter, schemas, strict=True):
         if make_whole(schema, repeated) != before:
             raise SourceError("two schemas have the same name in repeated.json: lengthen the names")
@@ -241,15 +228,15 @@ def make_whole(schema: dict[str, Any], repeated: dict[str, dict[str, Any]]) -> d
     """A schema with what it shares with others in place."""
 
     def find(name: str) -> dict[str, Any]:
-        return expand(repeated[name], find)
+        return dialect.expand(repeated[name], find)
 
-    return expand(schema, find)
+    return dialect.expand(schema, find)
 
 
 def generate(upstream: Path) -> dict[Path, bytes]:
     """Every file that belongs under ``data/``, and its bytes."""
     every = documents(upstream)
-    return {DATA / name: f"{dump(document)}\n".encode() for name, document in every.items()}
+    return {DATA / name: f"{dialect.dump(document)}\n".encode() for name, document in every.items()}
 
 
 def differences(files: dict[Path, bytes]) -> list[str]:
@@ -277,7 +264,7 @@ def main(arguments: list[str]) -> int:
         return 2
     try:
         files = generate(upstream_folder())
-    except (SourceError, UnknownFact) as error:
+    except (SourceError, dialect.UnknownFact) as error:
         print(f"tools.crds: {error}", file=sys.stderr)
         return 2
     changed = differences(files)

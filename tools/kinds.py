@@ -1,6 +1,5 @@
-"""The kinds that the stored schemas cover (kinds.toml), and the stored CRDs that are no part of
-upstream's folder: those stay as tools.fetched made them; :mod:`tools.crds` makes all others.
-"""
+"""The kinds that the stored schemas cover (kinds.toml), and the stored CRDs that upstream's folder
+lacks, as tools.fetched made them; :mod:`tools.crds` makes all others."""
 
 import json
 import tomllib
@@ -36,10 +35,7 @@ def stored_documents(
     data: Path, whole: Callable[[Document, dict[str, Document]], Document]
 ) -> dict[str, Document]:
     """The stored document of each CRD in ``FETCHED`` by its file under ``data``, its schema made
-    ``whole`` by what is repeated.
-
-    Raises SourceError where one is absent, or not of the commit and SHA-256 that are pinned.
-    """
+    ``whole`` by what is repeated. SourceError where one is absent, or is not what is pinned."""
     found: dict[str, Document] = {}
     for name, source in FETCHED.items():
         file = f"crds/{name}.json"

@@ -11,10 +11,8 @@ from cache_server.settings import check, read
 
 
 def main(arguments: list[str]) -> int:
-    """Serve until a signal comes; 0, or 2 with one line where the server cannot start.
-
-    1 where the index was found to be broken: the next start begins a new one.
-    """
+    """Serve until a signal comes; 0, or 2 with one line where the server cannot start, or 1 where
+    the index was found to be broken: the next start begins a new one."""
     logging.basicConfig(
         level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s"
     )

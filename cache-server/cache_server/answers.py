@@ -15,10 +15,8 @@ HEADERS = {"Content-Type": "application/octet-stream"}
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """An open file of ``size`` bytes that is sent.
-
-    ``sent`` is told the bytes if all of them get out, and then, whatever happens, ``done`` is.
-    """
+    """An open file of ``size`` bytes that is sent. ``sent`` is told the bytes if all of them get
+    out, and then, whatever happens, ``done`` is."""
 
     file: FileIO
     size: int
@@ -62,10 +60,8 @@ class WholeFile(web.StreamResponse):
 
 class PartOfFile(web.FileResponse):
     """The part of a file that a request with conditions or a range gets, by aiohttp's own rules.
-
-    aiohttp opens a file by its name. This one may have lost its name meanwhile, as its object was
-    evicted or replaced, so it is opened again by its handle.
-    """
+    aiohttp opens a file by its name, which this one may have lost (its object was evicted or
+    replaced), so it is opened again by its handle."""
 
     def __init__(self, sending: Sending) -> None:
         super().__init__(f"/proc/self/fd/{sending.file.fileno()}", headers=HEADERS)

@@ -32,11 +32,8 @@ def claims(token: str) -> dict[str, Any] | None:
 
 
 def never_good(token: str, audience: str) -> str | None:
-    """The reason why the API server would refuse a token whoever signed it; None where it may be
-    good.
-
-    The text is for who sent the token and for the log: nothing of the token is in it.
-    """
+    """Why the API server would refuse a token whoever signed it; None where it may be good. Nothing
+    of the token is in the text, which is for its sender and the log."""
     found = claims(token)
     if found is None:
         return "it is no token of a ServiceAccount"
@@ -53,9 +50,7 @@ def never_good(token: str, audience: str) -> str | None:
 
 
 def seconds_left(token: str) -> float:
-    """How long a token is good for by its own claim ``exp`` (RFC 7519, section 4.1.4).
-
-    For one whose signature the API server has checked; 0 where it does not say.
-    """
+    """How long a token is good for by its own claim ``exp`` (RFC 7519, section 4.1.4), once the API
+    server has checked its signature; 0 where it does not say."""
     end = (claims(token) or {}).get("exp")
     return end - time.time() if isinstance(end, float | int) else 0.0

@@ -16,10 +16,8 @@ _LOG = logging.getLogger(__name__)
 
 
 class Configuration:
-    """The buckets as a file says.
-
-    Its content is compared, and not its time: kubelet swaps a link above the file of a ConfigMap.
-    """
+    """The buckets as a file says. Its content is compared, and not its time: kubelet swaps a link
+    above the file of a ConfigMap."""
 
     def __init__(self, file: Path, service: Service, store: Store, metrics: Metrics) -> None:
         self._file = file
@@ -40,11 +38,8 @@ class Configuration:
             raise StartError(f"the configuration {self._file} cannot be used: {error}") from error
 
     async def follow(self) -> None:
-        """Take the file if it is another now, and delete what its buckets may not keep.
-
-        No bucket comes before what an earlier change removed is deleted: it may have the name of
-        one that was removed, and would show what that had, maybe to others.
-        """
+        """Take the file if it is another now, and delete what its buckets may not keep; before that
+        no bucket comes, as it may have the name of a removed one, and would show what that had."""
         try:
             await self._trim()
         except StorageError as error:

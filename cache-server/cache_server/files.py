@@ -27,11 +27,8 @@ def space(size: int) -> int:
 
 
 class Layout:
-    """The paths in the data folder, for a server that starts now: ``index`` is SQLite's, ``lock``
-    is held by the server that uses the folder, ``drafts`` are uploads that are not complete.
-
-    ``run`` tells this process's files from older ones.
-    """
+    """The paths in the data folder: ``index`` is SQLite's, ``lock`` is held by the server that uses
+    it, ``drafts`` are incomplete uploads; ``run`` tells this process's files from older ones."""
 
     def __init__(self, data: Path) -> None:
         self.data, self.run = data, f"{time.time_ns():x}"
@@ -62,11 +59,8 @@ _NUMBERS = itertools.count(1)
 
 
 class Draft:
-    """An object that is being written; nothing is on disk at first. Blocks: its methods are for
-    threads.
-
-    ``file`` names its file among those of its key.
-    """
+    """An object that is being written; nothing is on disk at first. Its methods block, so they are
+    for threads. ``file`` names its file among those of its key."""
 
     def __init__(self, layout: Layout, key: bytes, size: int) -> None:
         self.file = f"{layout.run}-{next(_NUMBERS):x}"

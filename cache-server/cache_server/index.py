@@ -84,10 +84,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def prepare(path: Path) -> None:
-    """Make the index, or take the one that is there; one that cannot be read is begun anew.
-
-    What it loses is a cache: its files have no rows then, and are cleaned up like after a crash.
-    """
+    """Make the index, or take the one that is there; an unreadable one is begun anew. What it loses
+    is a cache: files without rows are cleaned up like after a crash."""
     try:
         if marker(path).exists():
             raise sqlite3.DatabaseError("it was broken when the server ended")
@@ -181,10 +179,8 @@ def spaces(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def oldest(connection: sqlite3.Connection, bucket: str, limit: int) -> Iterator[tuple[int, Row]]:
-    """The objects of a bucket with the times of their last use, the longest ago first.
-
-    Rows are read one by one from the index ``by_bucket``, as many as the caller takes.
-    """
+    """The objects of a bucket with the times of their last use, the longest ago first: read one by
+    one from the index ``by_bucket``, as many as the caller takes."""
     for accessed, *row in connection.execute(
         "SELECT accessed, key, bucket, file, size, space FROM object "
         "WHERE bucket = ? ORDER BY accessed LIMIT ?",

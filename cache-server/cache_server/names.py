@@ -9,9 +9,8 @@ from cache_server.refusals import bad_request
 PREFIX = "/v1/objects/"
 
 _MIRROR_QUERY = re.compile(r"\?ns=[A-Za-z0-9._%-]+\Z")
-"""The query that containerd adds to each request to a mirror: its registry (containerd
-v2.4.2, core/remotes/docker/resolver.go, ``addNamespace``). It is no part of a name, so that who
-fills the cache need not know of it."""
+"""The query that containerd adds to each request to a mirror: its registry (containerd v2.4.2,
+resolver.go, ``addNamespace``). It is no part of a name: who fills the cache need not know it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,7 @@ _FORM = re.compile(r"(\d{1,18}(?:\.\d{1,9})?)([KMGTPE]i|[kMGTPE]|[eE]\d{1,2})?")
 
 def parse_bytes(text: str) -> int:
     """The bytes that a quantity such as ``100Gi`` means, rounded up; ValueError if it is none.
-
-    The forms are those of k8s.io/apimachinery, pkg/api/resource, that make sense for bytes.
-    """
+    Forms: those of k8s.io/apimachinery, pkg/api/resource, that make sense for bytes."""
     found = _FORM.fullmatch(text)
     if found is None:
         raise ValueError(f"{text!r} is no quantity of bytes such as 100Gi")

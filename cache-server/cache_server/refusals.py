@@ -42,10 +42,8 @@ unavailable = partial(Refusal, HTTPStatus.SERVICE_UNAVAILABLE, headers={"Retry-A
 
 
 class RefusalLog:
-    """Tells why requests are refused, each reason now and then: a flood fills no log.
-
-    A reason never holds anything of a token or of an object's name.
-    """
+    """Tells why requests are refused, each reason now and then: a flood fills no log. A reason
+    never holds anything of a token or of an object's name."""
 
     def __init__(self) -> None:
         self._kinds: dict[tuple[int, str, str], tuple[float, int]] = {}

@@ -61,9 +61,7 @@ class Reviewer:
 
     async def namespace(self, token: str) -> str | None:
         """The namespace whose ServiceAccount the token belongs to, for our audience; else None.
-
-        Unavailable where the API server gives no judgement, for whatever reason.
-        """
+        Raises Unavailable where the API server gives no judgement."""
         async with self._limit:
             try:
                 status = await self._ask_patiently(token)

@@ -131,10 +131,8 @@ _POLL_SECONDS = 0.05
 
 
 async def serve(settings: Settings) -> bool:
-    """Run until SIGTERM or SIGINT; StartError where it cannot start.
-
-    False where the server ended by itself, so that the next start heals what is broken.
-    """
+    """Run until SIGTERM or SIGINT; StartError where it cannot start. False where the server ended
+    by itself, so that the next start heals what is broken."""
     metrics = Metrics()
     store = Store(settings.data, settings.capacity, metrics)
     try:

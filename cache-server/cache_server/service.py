@@ -36,8 +36,7 @@ _PARTIAL = (
 
 @dataclass(slots=True)
 class Service:
-    """Answers requests. ``buckets`` is what the configuration says now, ``under_way`` are requests
-    whose answers are not sent."""
+    """Answers requests: ``buckets`` as configured now, ``under_way`` answers not yet sent."""
 
     store: Store
     uploads: Uploads

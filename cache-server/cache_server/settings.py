@@ -68,9 +68,7 @@ def read(arguments: Sequence[str], environment: Mapping[str, str] = os.environ) 
 
 def check(settings: Settings) -> None:
     """Look whether the files are there that the settings name; StartError names all that are not.
-
-    Else what asks the API server would fail with each token, and say so only then.
-    """
+    Else what asks the API server would fail with each token, and only then."""
     wrong = _wrong_files(settings.config, settings.data)
     files = [("--api-token-file", settings.api.token)]
     if settings.api.url.startswith("https:"):
@@ -102,8 +100,7 @@ def _parser(environment: Mapping[str, str]) -> _Parser:
 
 
 def _in_cluster(environment: Mapping[str, str]) -> str:
-    """The address where pods find the API server (kubernetes.io, "Accessing the Kubernetes API from
-    a Pod"); empty elsewhere."""
+    """The address where pods find the API server (kubernetes.io); empty elsewhere."""
     host = environment.get("KUBERNETES_SERVICE_HOST")
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:

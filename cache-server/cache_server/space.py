@@ -1,8 +1,5 @@
-"""The space and its users: space that uploads hold, and objects that are evicted to make room.
-
-All of it runs in the index's writer thread, one after the other, so that no two uploads are
-promised the same bytes.
-"""
+"""The space and its users: uploads hold some, and objects are evicted to make room. All of it runs
+in the index's writer thread, so that no two uploads are promised the same bytes."""
 
 import heapq
 import threading
@@ -62,11 +59,8 @@ class Accesses:
 
 
 def shares(buckets: Buckets, capacity: int) -> dict[str, int]:
-    """The bytes of each bucket that no other bucket can take from it.
-
-    A share is the quota, or where the quotas exceed the capacity its part of the capacity. So all
-    shares together never exceed the capacity.
-    """
+    """The bytes of each bucket that no other can take from it: its quota, or where the quotas
+    exceed the capacity its part of that. So all shares together never exceed the capacity."""
     whole = max(capacity, sum(each.quota for each in buckets.values()), 1)
     return {each.name: capacity * each.quota // whole for each in buckets.values()}
 
@@ -92,10 +86,8 @@ class Space:
     def reserve(
         self, batch: Batch, bucket: Bucket, space: int, held: Reservation
     ) -> tuple[index.Row, ...]:
-        """Hold ``space`` bytes of a bucket, and begin to evict for them.
-
-        Refused where evicting every object that may be evicted would not be enough.
-        """
+        """Hold ``space`` bytes of a bucket, and begin to evict for them; refused where evicting all
+        that may be evicted would not be enough."""
         if self._reserved.get(bucket.name, 0) + space > bucket.quota:
             raise full(f"uploads to bucket {bucket.name} hold what its quota has")
         if self._least(batch, bucket.name, space) > self._capacity:
@@ -108,10 +100,8 @@ class Space:
         self._add(batch, held, -held.held)
 
     def commit(self, batch: Batch, row: index.Row, held: Reservation) -> bool:
-        """Make an upload an object; False where its bucket is gone meanwhile.
-
-        One of the same name that came after it is another bucket, and may be for others.
-        """
+        """Make an upload an object; False where its bucket is gone. One of the same name that came
+        after it is another bucket, and may be for others."""
         bucket = self._buckets.get(row.bucket)
         if bucket is None or bucket.since != held.since:
             return False

@@ -31,7 +31,6 @@ _WHOLE = 64 << 10
 _AHEAD = 8 << 20
 """So much of a larger one is read ahead, so that sending it seldom waits for the disk."""
 
-
 Opened = tuple[FileIO, int]
 """An object's open file, which stays whole whatever happens to the object; its bytes."""
 

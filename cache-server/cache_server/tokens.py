@@ -23,7 +23,6 @@ WAITING = 512
 _SPREAD = 0.1
 """Judgements end up to this share early, so that those that began together are not all due."""
 
-
 Judge = Callable[[str], Awaitable[str | None]]
 """Says the namespace of a token, None where it does not count; Unavailable if unknown."""
 

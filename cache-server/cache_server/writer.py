@@ -37,7 +37,6 @@ class Batch:
 Work = Callable[[Batch], _T]
 """Something to do in a transaction. It raises before it changes anything, or not at all."""
 
-
 _Job = tuple[Callable[[Batch], Any], Future[Any]]
 
 

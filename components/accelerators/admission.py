@@ -1,6 +1,5 @@
 """The policies by which the API server turns the resource of a model into a device, and refuses
-what could not work or would pass the limits by.
-"""
+what could not work or would pass the limits by."""
 
 from components.accelerators.demands import (
     COUNT,

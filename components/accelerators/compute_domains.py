@@ -1,6 +1,5 @@
-"""ComputeDomains: NVIDIA's DRA driver for memory that GPUs of a rack share (IMEX), and for nothing
-else; GPUs stay with their device plugin.
-"""
+"""ComputeDomains: NVIDIA's DRA driver for memory that GPUs of a rack share (IMEX), and nothing
+else; GPUs stay with their device plugin."""
 
 from pathlib import PurePosixPath
 

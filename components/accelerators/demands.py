@@ -30,8 +30,7 @@ def literal(value: Mapping[str, str | int] | list[str] | str) -> str:
 
 
 def variables(site: Site, spec: str) -> list[Json]:
-    """The site's resources, and those of them that a pod requests; ``spec``: the place of the pod's
-    spec."""
+    """The site's resources, and those that a pod requests; ``spec``: where the pod's spec is."""
     return _variables(
         "variables",
         spec=spec,
@@ -105,8 +104,7 @@ def other_resources(site: Site) -> list[str]:
 
 def direct(site: Site) -> str:
     """True if ``r`` is a resource of a device plugin or of a DRA driver's own class, so that it
-    passes the limits by model. Any resource of a plugin's domain is; in the site's own domain, only
-    the exact name."""
+    passes the limits by model: any of a plugin's domain, and the exact name in the site's own."""
     mine, every = prefix(site), _plugin_resources(site) - set(resources(site))
     domains = {f"{each.partition('/')[0]}/" for each in every} - {mine}
     exact = sorted(each for each in every if each.startswith(mine))

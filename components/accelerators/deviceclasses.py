@@ -1,7 +1,5 @@
-"""Device classes: a model's devices as its DRA driver shows them, under the model's own resource.
-
-Sources: KEP-5004 and Kubernetes 1.34, api resource/v1, DeviceClassSpec.
-"""
+"""Device classes: a model's devices as its DRA driver shows them, under the model's own resource
+(KEP-5004; Kubernetes 1.34, api resource/v1, DeviceClassSpec)."""
 
 from components.accelerators.names import metadata, served_pools
 from components.making.manifest import Manifest, site_object

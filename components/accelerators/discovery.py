@@ -1,6 +1,4 @@
-"""The devices that nodes show and those that they should show, for a person, and for fault
-detection to compare.
-"""
+"""The devices that nodes show and should show, for a person, and for fault detection to compare."""
 
 from components.accelerators.names import NAMESPACE, Served, metadata, served_pools
 from components.making.manifest import Json, Manifest, config_map, filled, site_object

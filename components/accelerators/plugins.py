@@ -33,10 +33,8 @@ Seen = tuple[Json, Json]
 
 
 def daemons(site: Site) -> list[Manifest]:
-    """The DaemonSets of all pools that the GPU operator does not serve, and what they run in.
-
-    No device plugin where a DRA driver hands the devices out: they would be handed out twice.
-    """
+    """The DaemonSets of all pools that the GPU operator does not serve, and what they run in. Where
+    a DRA driver hands devices out, a device plugin would hand them out twice."""
     found = []
     for each in served_pools(site):
         if uses_gpu_operator(site, each.model):

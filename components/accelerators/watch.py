@@ -1,6 +1,5 @@
-"""The scrapes, alerts and panels of single accelerators: too few of them, errors that nobody mends,
-and health by what the exporter of their maker shows. MN-Core has no public exporter.
-"""
+"""The scrapes, alerts and panels of single accelerators: too few, errors that nobody mends, and
+health by their maker's exporter; MN-Core has no public one."""
 
 from collections.abc import Collection, Iterator
 
@@ -32,8 +31,7 @@ def watch(site: Site) -> Watched:
 
 
 def scrapes(site: Site) -> list[Scrape]:
-    """The exporters of accelerators: Foresite's by the ports of their records, and the GPU
-    operator's."""
+    """The exporters: Foresite's, by the ports of their records, and the GPU operator's."""
     found: dict[tuple[str, int], list[str]] = {}
     by_operator = False
     for pool in site.file.pools:
@@ -61,8 +59,7 @@ def _exporter(found: dict[tuple[str, int], list[str]], key: tuple[str, int]) -> 
 
 def _operators(site: Site) -> list[Scrape]:
     """The exporter that the GPU operator runs (NVIDIA/gpu-operator,
-    assets/state-dcgm-exporter/0900_daemonset.yaml); Foresite turns the operator's own monitor
-    off."""
+    state-dcgm-exporter/0900_daemonset.yaml); Foresite turns the operator's own monitor off."""
     settings = site.file.accelerators
     if settings is None or settings.gpu_operator is None:
         return []

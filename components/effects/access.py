@@ -20,7 +20,6 @@ AGGREGATION = "Kubernetes 1.34, pkg/controller/clusterroleaggregation"
 ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy, plugin/webhook"
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 
-
 NODES_LIVE_BY = frozenset(
     {"*", "nodes", "leases", "pods", "bindings", "csinodes", "serviceaccounts"}
 )

@@ -64,11 +64,9 @@ class Fixed(NamedTuple):
 
 
 class Kind(NamedTuple):
-    """The rules of one kind; every judge may assume that the site is on both sides.
-
-    ``fields`` are paths with what a change in place does. ``replaced`` judges an object that is
-    deleted and created again, or makes way for one with another name; default: as ``gone``.
-    """
+    """The rules of one kind; every judge may assume that the site is on both sides. ``fields`` are
+    paths with what a change in place does. ``replaced`` judges an object that is made anew, or
+    makes way for one with another name; default: as ``gone``."""
 
     name: GroupKind
     added: Judge

@@ -4,19 +4,9 @@ Source: Kubernetes 1.34, pkg/controller/daemon (daemon_controller.go, update.go)
 pkg/apis/apps (v1/defaults.go, validation/validation.go).
 """
 
-from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
+from components.effects import Effects, Field, Impact, ObjectChange, SiteChange, pods
 from components.effects.applying import effect, former
 from components.effects.placement import Fit, running
-from components.effects.pods import (
-    ELSEWHERE,
-    moves,
-    on_both,
-    on_either,
-    places,
-    pod_spec,
-    restart,
-    scale,
-)
 from components.effects.table import read_kinds
 from components.making.manifest import Json, Manifest, Target
 from schemas.kubernetes.bodies import mapping
@@ -33,21 +23,21 @@ def template(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     before, after = former(change), change.one
     its = f"pods of {after.title}"
     if after.target is not Target.SITE:
-        why = f"the {its} are replaced {ELSEWHERE}"
+        why = f"the {its} are replaced {pods.ELSEWHERE}"
         yield effect(change, field, Impact.NONE, why, UPDATE)
         return
-    stay, move = moves(site, before, after)
+    stay, move = pods.moves(site, before, after)
     if move:
         maybe = "may " if Fit.MAYBE in move.values() else ""
         why = f"the {its} {maybe}come to hosts or leave them, as they fit others than before"
-        yield from restart(site, change, field, (why, CONTROLLER), move)
+        yield from pods.restart(site, change, field, (why, CONTROLLER), move)
     if _strategy(after).get("type") == ON_DELETE:
         why = f"the {its} stay as they are until someone deletes them (updateStrategy OnDelete)"
         yield effect(change, field, Impact.NONE, why, UPDATE)
     elif stay or not move:
         hosts = running(site.side, stay)
         words = (f"the {its} restart, {_pace(after, hosts)}", UPDATE)
-        yield from restart(site, change, field, words, stay)
+        yield from pods.restart(site, change, field, words, stay)
 
 
 def _strategy(manifest: Manifest) -> Json:
@@ -57,10 +47,10 @@ def _strategy(manifest: Manifest) -> Json:
 def _pace(manifest: Manifest, hosts: int) -> str:
     """How many restart at a time: one, unless the rollout says otherwise."""
     rolling = mapping(_strategy(manifest), "rollingUpdate")
-    surge = scale(rolling.get("maxSurge") or 0, hosts)
+    surge = pods.scale(rolling.get("maxSurge") or 0, hosts)
     if surge:
         return f"each new one beside the old one first, on {surge} at a time"
-    count = scale(rolling.get("maxUnavailable") or 1, hosts)
+    count = pods.scale(rolling.get("maxUnavailable") or 1, hosts)
     return "all at once" if count >= hosts > 1 else f"{count} at a time"
 
 
@@ -74,33 +64,33 @@ def strategy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
     its = f"pods of {after.title}"
     why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
-    return restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
+    return pods.restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
 
 
 def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
-    return on_both(site, places(site.after, change.after))
+    return pods.on_both(site, pods.places(site.after, change.after))
 
 
 def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A new DaemonSet starts a pod on every host that it fits."""
     why = f"a pod of {change.one.title} starts on each host that it fits"
-    if (pod_spec(change.one) or {}).get("priorityClassName"):
+    if (pods.pod_spec(change.one) or {}).get("priorityClassName"):
         why += "; where a host is full it preempts pods of lower priority"
     words = (why, f"{CONTROLLER}, {PREEMPTION}")
-    yield from restart(site, change, field, words, _both(site, change))
+    yield from pods.restart(site, change, field, words, _both(site, change))
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A DaemonSet that is deleted takes its pods with it, all at once."""
-    hosts = on_both(site, places(site.before, change.before))
+    hosts = pods.on_both(site, pods.places(site.before, change.before))
     words = (f"all pods of {change.one.title} stop, and do not come back", CONTROLLER)
-    yield from restart(site, change, field, words, hosts)
+    yield from pods.restart(site, change, field, words, hosts)
 
 
 def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A replaced DaemonSet: no rollout holds its pods back."""
     words = ("all its pods stop at once, and new ones start", CONTROLLER)
-    return restart(site, change, field, words, on_either(site, change))
+    return pods.restart(site, change, field, words, pods.on_either(site, change))
 
 
 (DAEMON_SET,) = read_kinds(globals()).kinds

@@ -1,7 +1,5 @@
-"""Pod networks whose settings are known: what a change of them does beyond Kubernetes' own rules.
-
-The table is data (networks.toml): custom resources of Cilium and Calico, and Cilium's ConfigMap.
-"""
+"""Pod networks whose settings are known (networks.toml: custom resources of Cilium and Calico, and
+Cilium's ConfigMap): what a change of them does beyond Kubernetes' own rules."""
 
 from fnmatch import fnmatchcase
 

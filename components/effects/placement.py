@@ -52,8 +52,7 @@ class _Node(NamedTuple):
 
 
 def fits(side: Side, pod_spec: Json, given: frozenset[str] = frozenset()) -> dict[str, Fit]:
-    """Each host of the site by name, and whether such a pod runs there; ``given`` are labels that
-    Git decides on besides those that it sets on this side."""
+    """Each host by name, and whether such a pod runs there; ``given``: further labels in Git."""
     fleet, found = side.fleet, {}
     known = fleet.label_keys | given
     # True if the spec tells hosts of one rack apart.

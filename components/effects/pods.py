@@ -95,11 +95,9 @@ def restart(
     hosts: Fits,
     limit: int | None = None,
 ) -> Effects:
-    """Pods restart on the hosts, or on ``limit`` of them; ``words`` are why and the source.
-
-    Spares run no pods, and a host that a label outside Git decides about may run none: then only
-    some of the hosts are concerned, so many of each group of machines.
-    """
+    """Pods restart on the hosts, or on ``limit`` of them; ``words`` are why and the source. Spares
+    run no pods, and labels outside Git may exclude hosts: then only some are concerned, so many of
+    each group of machines."""
     why, source = words
     found = effect(change, field, Impact.POD_RESTART, why, source)
     if change.one.target is not Target.SITE:

@@ -28,10 +28,8 @@ class Moved(NamedTuple):
 
 
 def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
-    """The objects on both sides that select by one of the labels and now fit other hosts.
-
-    Those whose selection itself changes are judged where that is.
-    """
+    """The objects on both sides that select by one of the labels and now fit other hosts; those
+    whose selection itself changes are judged where that is."""
     if site.before is None or site.after is None:
         return
     before, mine, given = _selecting(site.before), set(hosts), frozenset(keys)

@@ -26,10 +26,8 @@ Narrowing = Callable[[Judge, SiteChange, ObjectChange, Field], Effects]
 
 
 class Rule(NamedTuple):
-    """Judges changes of ``kind`` (such as ``Deployment.apps``) at ``path`` and below.
-
-    ``whole``: judges an object that comes or goes (with an empty path), and no changed field.
-    """
+    """Judges changes of ``kind`` (such as ``Deployment.apps``) at ``path`` and below. ``whole``:
+    judges an object that comes or goes (with an empty path), and no changed field."""
 
     kind: GroupKind
     path: Path
@@ -53,8 +51,7 @@ class Rules(tuple[Rule, ...]):
 
 
 def path(text: str) -> Path:
-    """A rule's path from its text: ``spec.version``, ``metadata.labels[a.b/c]``; ``*`` is any one
-    step."""
+    """A path from its text: ``spec.version``, ``metadata.labels[a.b/c]``; ``*`` is any one step."""
     return tuple(key or step for key, step in _STEP.findall(text))
 
 
@@ -125,8 +122,7 @@ def harmless(why: str, source: str) -> Judge:
 def say_more(
     found: Effects, words: str, source: str = "", only: Impact | None = None, **changes: Any
 ) -> Effects:
-    """Effects (``only`` those of an impact) with ``changes``, further words and their source; all
-    as they are where there are no words."""
+    """Effects (``only`` those of an impact) with further words, if any, and their source."""
     for each in found:
         if words and only in (None, each.impact):
             sources = f"{each.source}; {source}" if source else each.source

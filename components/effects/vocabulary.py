@@ -1,8 +1,5 @@
 """The words: what happens to a host, which change of which field does it, and what a pool goes
-through.
-
-Pure data. Who finds the changes, applies the rules and shows the result is the preview.
-"""
+through. Pure data: the preview finds the changes, applies the rules and shows the result."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -22,10 +19,8 @@ Name = tuple[str, str]
 
 
 class Impact(StrEnum):
-    """The impact on a host, from harmless to worst; compare by ``rank``.
-
-    Unknown stands above all that can be undone: what no rule knows may be a re-image.
-    """
+    """The impact on a host, from harmless to worst; compare by ``rank``. Unknown stands above all
+    that can be undone: what no rule knows may be a re-image."""
 
     NONE = "none"
     """Nothing now; a change that waits for the next re-image is none as well, and says so."""
@@ -93,10 +88,8 @@ class Action(StrEnum):
 
 
 class ObjectChange(NamedTuple):
-    """One object that differs between the two sides; None where a side does not have it.
-
-    ``fields`` are what differs, where both sides have it.
-    """
+    """One object that differs between the two sides; None where a side does not have it. ``fields``
+    are what differs, where both sides have it."""
 
     component: str
     before: Manifest | None
@@ -134,11 +127,9 @@ class ObjectChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One side of the change: the machines, and the objects by name.
-
-    ``source`` is what both were read from, such as a typed site; only effects that need the section
-    of their own component look into it (components/source.py).
-    """
+    """One side of the change: the machines, and the objects by name. ``source`` is what both were
+    read from, such as a typed site, for effects that need their component's section alone
+    (components/source.py)."""
 
     fleet: Fleet
     objects: Mapping[Name, Manifest]
@@ -203,11 +194,8 @@ Effects = Iterable[Effect]
 
 
 class Ledger(NamedTuple):
-    """Hosts that have a machine, their accelerators of one model, and how many are out at the worst
-    moment. A spare host has no machine and is not counted.
-
-    ``model`` is an accelerator's, empty for hosts that have none.
-    """
+    """Hosts that have a machine (no spares), their accelerators of one ``model`` (empty for hosts
+    that have none), and how many are out at the worst moment."""
 
     model: str
     hosts: int

@@ -1,8 +1,5 @@
-"""The objects that a team brings, as its files say them; Foresite adds its labels alone.
-
-Owns whose they are, not what they say. The label foresite.dev/component is ``extra-<name>``: by it
-the policies know third-party objects.
-"""
+"""The objects that a team brings, as its files say them, with Foresite's labels. By the label
+foresite.dev/component, ``extra-<name>``, the policies know third-party objects."""
 
 from components.making.brought import registered
 from components.making.manifest import CRD, FIRST, Manifest, Target, annotate
@@ -14,10 +11,8 @@ COMPONENT = "extra"
 
 
 def objects(site: Site) -> list[Manifest]:
-    """The objects of every entry in its order; definitions of kinds before objects of the kinds.
-
-    Namespaces and definitions are protected: all objects in them, or of them, go with them.
-    """
+    """The objects of every entry in its order; definitions of kinds come first. These and
+    Namespaces are protected: all objects of them, or in them, go with them."""
     found = []
     for place, entry in every_extra(site):
         mine = [

@@ -1,8 +1,5 @@
-"""Objects of an adopted cluster that stay as they were: their spec is not made, but kept.
-
-Whatever Cluster API compares is as it stood (facts/adopted.py), so no machine is replaced. Ours are
-the labels and annotations besides, and the number of machines.
-"""
+"""Objects of an adopted cluster that stay as they were: whatever Cluster API compares is kept
+(facts/adopted.py), so no machine is replaced; labels, annotations and the number are added."""
 
 from components.machines.names import ADOPTED_ANNOTATION, metadata
 from components.making.manifest import Json, Manifest

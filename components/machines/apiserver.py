@@ -1,8 +1,5 @@
-"""Files, arguments and mounts of the API server: how people log in, audit, encryption, admission.
-
-Sources: Kubernetes 1.34, apiserver pkg/apis/apiserver/v1/types.go (AuthenticationConfiguration,
-EncryptionConfiguration).
-"""
+"""Files, arguments and mounts of the API server: login, audit, encryption, admission (Kubernetes
+1.34, apiserver/v1/types.go, AuthenticationConfiguration, EncryptionConfiguration)."""
 
 from pathlib import Path
 

@@ -53,10 +53,8 @@ def cluster_configuration(site: Site) -> Json:
 
 def scheduler_file(site: Site) -> str | None:
     """The content of the default kube-scheduler's configuration file; None where it needs none.
-
-    kubeadm's arguments name a kubeconfig, which is not read once a file is given
-    (Kubernetes 1.34, cmd/kube-scheduler/app/options/options.go).
-    """
+    Once a file is given, the kubeconfig in kubeadm's arguments is not read (Kubernetes 1.34,
+    cmd/kube-scheduler/app/options/options.go)."""
     ignored = ignored_resources(site)
     if not ignored:
         return None

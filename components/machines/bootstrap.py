@@ -5,16 +5,10 @@ may hold jinja's marks: the types of the site file leave no room for them, and t
 rule template-mark sees to URLs.
 """
 
+from components.machines import host_settings
 from components.machines.applied import LIST, applied_files, applied_list, applies
 from components.machines.certificates import certificate_files, trust_command
 from components.machines.data_disks import PROGRAM, data_disks_script
-from components.machines.host_settings import (
-    after_join,
-    before_join,
-    boot_commands,
-    host_file,
-    setting_files,
-)
 from components.machines.kubelet import DROP_INS, IN_PLACE, configuration
 from components.machines.network_data import node_ip
 from components.machines.proxy import proxy_files
@@ -34,13 +28,13 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
     """The parts of a KubeadmConfigSpec that every machine of a pool has, but for its join."""
     boot, settings = site.first_boot(pool), site.host_settings(pool)
     lists = {
-        "preKubeadmCommands": [*commands(site, pool), *before_join(settings)],
-        "bootCommands": boot_commands(settings),
-        "postKubeadmCommands": after_join(settings),
+        "preKubeadmCommands": [*commands(site, pool), *host_settings.before_join(settings)],
+        "bootCommands": host_settings.boot_commands(settings),
+        "postKubeadmCommands": host_settings.after_join(settings),
     }
     (found,) = filled(
         __file__,
-        files=[*files(site, pool), *setting_files(settings, site.texts)],
+        files=[*files(site, pool), *host_settings.setting_files(settings, site.texts)],
         ntp=list(boot.ntp),
         user=boot.ssh.user,
         keys=list(boot.ssh.keys),
@@ -50,10 +44,8 @@ def kubeadm_config(site: Site, pool: Pool) -> Json:
 
 
 def registration(site: Site, pool: Pool) -> Json:
-    """How a machine of a pool joins: named after its host, labelled with its place.
-
-    metal3.io/uuid is how the Metal3 provider finds the node to set its providerID.
-    """
+    """How a machine of a pool joins: named after its host, labelled with its place. By
+    metal3.io/uuid the Metal3 provider finds the node to set its providerID."""
     arguments = {
         "node-labels": kubelet_argument(site.file.region, pool.labels),
         "node-ip": node_ip(site, pool),
@@ -95,13 +87,13 @@ def files(site: Site, pool: Pool) -> list[Json]:
         **({LIST: listed} if listed else {}),
     }
     return [
-        host_file(path, text, "0755" if path == PROGRAM else "0644") for path, text in texts.items()
+        host_settings.host_file(path, text, "0755" if path == PROGRAM else "0644")
+        for path, text in texts.items()
     ]
 
 
 def commands(site: Site, pool: Pool) -> list[str]:
-    """The commands that a pool's hosts run before they join, so that the files above take
-    effect."""
+    """The commands that a pool's hosts run before they join: the files above take effect."""
     boot: FirstBoot = site.first_boot(pool)
     found = [PROGRAM] if data_disks_script(site, pool) else []
     # Also without any where an agent may bring them.

@@ -19,19 +19,11 @@ from schemas.model.vocabulary import Role, VirtualIp
 from schemas.reading.host_list import OUT, SPARE
 from schemas.reading.host_list import Host as Listed
 
-_KNOWN = frozenset(
-    {
-        node_labels.POOL_LABEL,
-        node_labels.ACCELERATOR_LABEL,
-        node_labels.RAILS_LABEL,
-        node_labels.SRIOV_LABEL,
-        node_labels.REGION_LABEL,
-        node_labels.ZONE_LABEL,
-        node_labels.HOSTNAME_LABEL,
-        OS_LABEL,
-        CONTROL_PLANE_LABEL,
-    }
-)
+_KNOWN = frozenset({
+    node_labels.POOL_LABEL, node_labels.ACCELERATOR_LABEL, node_labels.RAILS_LABEL,
+    node_labels.SRIOV_LABEL, node_labels.REGION_LABEL, node_labels.ZONE_LABEL,
+    node_labels.HOSTNAME_LABEL, OS_LABEL, CONTROL_PLANE_LABEL,
+})  # fmt: skip
 """Labels whose presence follows from Git on every site; labels of pools come to them."""
 _IDLE = (SPARE, OUT)
 _OF_GROUPS = ("MachineDeployment", "Metal3MachineTemplate")

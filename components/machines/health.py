@@ -31,10 +31,8 @@ def health_checks(site: Site) -> list[Manifest]:
 
 
 def health_check(site: Site, pool: Pool) -> Manifest:
-    """The conditions under which a pool's machine counts as failed, and how many may be at once.
-
-    Of a control plane one at most, however large: the power cycle asks nobody for the quorum.
-    """
+    """The conditions under which a pool's machine counts as failed, and how many may be at once: of
+    a control plane one, as the power cycle asks nobody for the quorum."""
     check = pool.health_check
     control_plane = pool.role is Role.CONTROL_PLANE
     share = site.replicas(pool) * check.max_unhealthy_percent // 100

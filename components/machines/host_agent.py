@@ -42,11 +42,8 @@ def host_agent(site: Site) -> list[Manifest]:
 
 
 def settings_of(site: Site, pool: Pool) -> dict[str, str]:
-    """The settings of a pool's hosts and the scripts that apply them, by the names of their files.
-
-    ``index`` has a line for each file of the host: the part that it belongs to, the name of its
-    content here, and its path there.
-    """
+    """The settings of a pool's hosts and the scripts that apply them, by file name. ``index`` has a
+    line for each file of the host: its part, the name of its content here, and its path there."""
     found = {name: (Path(__file__).parent / name).read_text("utf-8") for name in _SCRIPTS}
     found["files"] = applied_list(site, pool)
     found["parts"] = "".join(f"{part}\n" for part in InPlace if applies(site, pool, part))

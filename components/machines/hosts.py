@@ -1,8 +1,5 @@
-"""BareMetalHosts: one object a host.
-
-A host is owned up to what a person knows of it. What the Metal3 provider writes once a Machine
-takes the host (image, user data, power) is its own.
-"""
+"""BareMetalHosts: one object a host, owned up to what a person knows of it. What the Metal3
+provider writes once a Machine takes the host (image, user data, power) is its own."""
 
 import functools
 import json

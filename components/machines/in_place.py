@@ -1,8 +1,6 @@
-"""What Cluster API changes on running nodes, and what its managers have to run with for it.
-
-Sources: Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go, util/
-labels/helpers.go (GetManagedLabels), internal/util/taints/validation.go.
-"""
+"""What Cluster API changes on running nodes, and what its managers run with for it (v1.13.6,
+internal/controllers/machine/machine_controller_noderef.go, util/labels/helpers.go,
+GetManagedLabels, internal/util/taints/validation.go)."""
 
 import re
 from collections.abc import Iterable

@@ -15,11 +15,9 @@ from components.effects import SiteChange
 
 
 class Installation(NamedTuple):
-    """The first installation of a pool (in a zone, where zones are kept apart).
-
-    It ``begins`` so many hours after the change is applied, and takes ``hours``. ``accelerators``
-    are all of its machines' and of one ``model``, empty for none.
-    """
+    """The first installation of a pool (in a zone, where these are kept apart): it ``begins`` so
+    many hours after the change is applied and takes ``hours``. ``accelerators`` are all of its
+    machines', of one ``model``, empty for none."""
 
     pool: str
     zone: str
@@ -33,11 +31,8 @@ class Installation(NamedTuple):
 
 
 def installations(site: SiteChange) -> Iterator[Installation]:
-    """The installation of each pool of a new site, the control plane first.
-
-    Workers take turns by pool where they are more than the operator takes at a time. Hours do not
-    count the inspection of hosts, which comes before.
-    """
+    """The installation of each pool of a new site, the control plane first. Workers take turns by
+    pool where the operator takes fewer at a time. Inspection comes before, and is not counted."""
     if site.before is not None:
         return
     groups = sorted(site.side.fleet.groups, key=lambda group: not group.control_plane)

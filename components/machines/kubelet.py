@@ -1,7 +1,5 @@
-"""The KubeletConfiguration of a pool.
-
-Source: Kubernetes 1.34 to 1.37, staging/src/k8s.io/kubelet/config/v1beta1/types.go.
-"""
+"""The KubeletConfiguration of a pool (Kubernetes 1.34 to 1.37,
+staging/src/k8s.io/kubelet/config/v1beta1/types.go)."""
 
 from pydantic.alias_generators import to_camel
 

@@ -13,16 +13,7 @@ from collections.abc import Iterable
 
 from components.machines.names import BOOT_MAC_ANNOTATION, MAC_ANNOTATION
 from components.making.manifest import Json
-from schemas.facts.host_networks import (
-    V6,
-    devices_of,
-    is_dual,
-    layout_of,
-    mtu_of,
-    names_addresses,
-    pool_name,
-    split_device,
-)
+from schemas.facts import host_networks
 from schemas.facts.site import Site
 from schemas.model.host_networks import NicLayout
 from schemas.model.site_file import Pool
@@ -32,16 +23,18 @@ _BOOT = "boot"
 
 def network_data(site: Site, pool: Pool) -> Json:
     """The links, networks and name servers of a pool's hosts."""
-    layout = layout_of(site, pool)
+    layout = host_networks.layout_of(site, pool)
     boot = [{"id": _BOOT, "type": "phy", "macAddress": _annotation(BOOT_MAC_ANNOTATION)}]
     primary = layout.primary if layout else _BOOT
     networks = [_network("primary", primary, site.name, ["0.0.0.0/0"])]
     for name, device in sorted(layout.attach.items()) if layout else ():
         routes = sorted(site.file.networks[name].routes)
-        networks.append(_network(name, device, pool_name(site, name), routes))
+        networks.append(_network(name, device, host_networks.pool_name(site, name), routes))
     found: Json = {"ipv4": networks}
-    if is_dual(site):
-        found["ipv6"] = [_network("primary6", primary, pool_name(site, V6), ["::/0"])]
+    if host_networks.is_dual(site):
+        found["ipv6"] = [
+            _network("primary6", primary, host_networks.pool_name(site, host_networks.V6), ["::/0"])
+        ]
     return {
         "links": _links(layout) if layout else {"ethernets": boot},
         "networks": found,
@@ -51,10 +44,13 @@ def network_data(site: Site, pool: Pool) -> Json:
 
 def addresses_to_metadata(site: Site, pool: Pool) -> Json:
     """The part of metaData from which a node learns its addresses, where it has to."""
-    if not names_addresses(site, pool):
+    if not host_networks.names_addresses(site, pool):
         return {}
-    keys = {"ip4": ""} | ({"ip6": V6} if is_dual(site) else {})
-    rows = [{"key": key, "name": pool_name(site, network)} for key, network in keys.items()]
+    keys = {"ip4": ""} | ({"ip6": host_networks.V6} if host_networks.is_dual(site) else {})
+    rows = [
+        {"key": key, "name": host_networks.pool_name(site, network)}
+        for key, network in keys.items()
+    ]
     return {"ipAddressesFromPool": rows}
 
 
@@ -68,8 +64,8 @@ def _links(layout: NicLayout) -> Json:
     """The links, each list in an order that does not follow the site file's."""
     vlans = [
         _link(layout, device, vlanID=vlan, vlanLink=link)
-        for device in sorted(devices_of(layout))
-        for link, vlan in [split_device(device)]
+        for device in sorted(host_networks.devices_of(layout))
+        for link, vlan in [host_networks.split_device(device)]
         if vlan
     ]
     bonds = [
@@ -90,8 +86,8 @@ def _links(layout: NicLayout) -> Json:
 
 
 def _link(layout: NicLayout, device: str, **more: object) -> Json:
-    mac = _mac(layout, split_device(device)[0])
-    return {"id": device, "mtu": mtu_of(layout, device), "macAddress": mac, **more}
+    mac = _mac(layout, host_networks.split_device(device)[0])
+    return {"id": device, "mtu": host_networks.mtu_of(layout, device), "macAddress": mac, **more}
 
 
 def _mac(layout: NicLayout, link: str) -> Json:

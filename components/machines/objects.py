@@ -22,8 +22,7 @@ from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
-    """Every object of a site's machines: on its management cluster, and the agent of hosts on its
-    own."""
+    """Every object of a site's machines on its management cluster, and the agent on its own."""
     others = [
         *namespace(site),
         *clusters(site),
@@ -38,11 +37,9 @@ def objects(site: Site) -> list[Manifest]:
 
 
 def namespace(site: Site) -> list[Manifest]:
-    """The namespace that holds everything of the site on the management cluster.
-
-    Protected, as deleting it deletes every BareMetalHost in it, which wipes them. No pod runs in
-    it, so Pod Security is as strict as it can be. That of an adopted site is somebody else's.
-    """
+    """The namespace of all that the site has on the management cluster. Protected, as deleting it
+    wipes every BareMetalHost in it; no pod runs in it, so Pod Security is as strict as it can be.
+    That of an adopted site is somebody else's."""
     if site.file.adopted:
         return []
     found = {key: value for key, value in metadata(site, site.name).items() if key != "namespace"}

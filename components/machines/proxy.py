@@ -22,19 +22,10 @@ def _unit(site: Site, proxy: Proxy) -> str:
     re-image every host. A per cent sign stands for itself only when doubled (systemd.unit(5)).
     """
     cluster = site.file.cluster
-    direct = {
-        "127.0.0.1",
-        "localhost",
-        ".svc",
-        ".cluster.local",
-        cluster.endpoint,
-        cluster.pods,
-        cluster.services,
-        *filter(None, (cluster.pods6, cluster.services6)),
-        *proxy.exclude,
-    }
-    mirror = site.file.sources.registry_mirror
-    if mirror:
+    networks = (cluster.pods, cluster.services, cluster.pods6, cluster.services6)
+    direct = {"127.0.0.1", "localhost", ".svc", ".cluster.local", cluster.endpoint}
+    direct |= {*filter(None, networks), *proxy.exclude}
+    if mirror := site.file.sources.registry_mirror:
         direct.add(mirror.split("/")[2].partition(":")[0])
     url = proxy.http.replace("%", "%%")
     return TOLD.say("unit", url=url, direct=",".join(sorted(direct)))

@@ -1,8 +1,6 @@
-"""How long a pool's rollout takes, what is out meanwhile, and whether it can make progress.
-
-Reads the settings of a MachineDeployment or KubeadmControlPlane; how they combine is in
-schemas/facts/rollout.py. The Bare Metal Operator's own limit (installation.py) comes on top.
-"""
+"""How long a pool's rollout takes, what is out meanwhile, and whether it can make progress, by a
+MachineDeployment's or KubeadmControlPlane's settings (schemas/facts/rollout.py) and the Bare Metal
+Operator's own limit (installation.py)."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -210,11 +208,8 @@ _OUT = (Impact.REMOVE, Impact.UNKNOWN, Impact.REBOOT, Impact.DRAIN)
 def capacity(
     site: SiteChange, effects: Iterable[Effect], rollouts: Iterable[PoolPlan]
 ) -> tuple[Ledger, ...]:
-    """Hosts and accelerators of each model, and what is out when all pools are at their worst.
-
-    Counts what rollouts and operators take out at a time, what is removed, and hosts of which
-    nothing is known; of machines, never of spare hosts.
-    """
+    """Hosts and accelerators of each model, and what is out when all pools are at their worst: by
+    rollouts and operators, by removal, and of hosts of which nothing is known. No spares count."""
     fleet = site.sides[0].fleet
     gone = [each for each in effects if each.impact in _OUT]
     owners = {group.owner for group in fleet.groups}

@@ -16,11 +16,9 @@ TOLD = Told(__file__)
 
 
 def worker_version_guard(site: Site) -> list[Manifest]:
-    """A ValidatingAdmissionPolicy for the site's MachineDeployments, and its binding.
-
-    Its parameter is the site's KubeadmControlPlane: ``status.version`` is the lowest version that
-    its machines run. Before the first machine there is none, and nothing to hold back.
-    """
+    """A ValidatingAdmissionPolicy for the site's MachineDeployments, and its binding. Its parameter
+    is the site's KubeadmControlPlane, whose ``status.version`` is the lowest of its machines;
+    before the first machine there is none, and nothing to hold back."""
     name = f"foresite-{site.name}-worker-version"
     metadata: Json = {"name": name, "labels": labels(site.name, COMPONENT)}
     there = management_names(site)

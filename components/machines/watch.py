@@ -1,9 +1,6 @@
-"""The alerts on certificates that end.
-
-The API server does not show the end of its own certificate, but those of its clients. kubeadm makes
-those of controller manager and scheduler, which ask the API server of their own host alone, in the
-same minute as all others of the host.
-"""
+"""The alerts on certificates that end. The API server shows those of its clients alone: kubeadm
+makes those of controller manager and scheduler, which ask the API server of their own host, in the
+same minute as all others of the host."""
 
 from components.making.promql import Exporter, of, recent
 from components.making.told import Told

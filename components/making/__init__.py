@@ -1,2 +1,1 @@
-"""The means by which components make their objects: manifests, YAML, DaemonSets, taints,
-policies."""
+"""How components make their objects: manifests, YAML, DaemonSets, taints, policies."""

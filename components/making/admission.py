@@ -1,7 +1,5 @@
-"""An admission policy and its binding: two objects of one name that are of no use apart.
-
-Source: Kubernetes 1.34, api admissionregistration/v1 and v1beta1.
-"""
+"""An admission policy and its binding: two objects of one name that are of no use apart (Kubernetes
+1.34, api admissionregistration/v1 and v1beta1)."""
 
 from collections.abc import Sequence
 
@@ -22,9 +20,8 @@ def in_force(
     of: tuple[str, str] = VALIDATING,
     target: Target = Target.SITE,
 ) -> list[Manifest]:
-    """The policy and the binding that puts it in force, with these specs; both are called as
-    ``metadata`` says, and ``logical`` follows the kind in their logical names. ``of`` is the
-    policy's API and kind."""
+    """The policy and the binding that puts it in force, with these specs and this metadata;
+    ``logical`` follows the kind in their logical names. ``of`` is the policy's API and kind."""
     api, kind = of
     head = {"apiVersion": api, "kind": kind, "metadata": metadata}
     bound = {"policyName": metadata["name"], **binding}

@@ -1,6 +1,4 @@
-"""DaemonSets of what a pool's hosts need: one for each pool, so that a change of one pool's part
-restarts nothing on another's.
-"""
+"""DaemonSets of what hosts need: one a pool, so that a change of one restarts nothing elsewhere."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
@@ -38,8 +36,7 @@ class Daemon(NamedTuple):
     volumes: Sequence[Json] = ()
     init_containers: Sequence[Json] = ()
     pod: Mapping[str, Any] = MappingProxyType({})
-    """A securityContext here takes the place of the restricted one; an empty one leaves it to the
-    containers."""
+    """A securityContext replaces the restricted one; an empty one leaves it to the containers."""
     annotations: Mapping[str, str] = MappingProxyType({})
     """Of the pod template: a checksum here restarts the pods when what they read changes."""
     min_ready_seconds: int = 0
@@ -51,10 +48,8 @@ class Daemon(NamedTuple):
 
 
 def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
-    """The DaemonSet of a part on a pool.
-
-    No token: none of these asks the API server, unless ``pod`` names a ServiceAccount.
-    """
+    """The DaemonSet of a part on a pool. No token: none of these asks the API server, unless
+    ``pod`` names a ServiceAccount."""
     name = f"{daemon.name}-{pool.name}"
     ours = labels(site.name, daemon.component)
     match = {"app.kubernetes.io/name": daemon.name, POOL_LABEL: pool.name}
@@ -116,10 +111,7 @@ def host_path(name: str, path: str, kind: str = "") -> Json:
 
 
 def namespace(site: Site, name: str, component: str, level: str) -> Manifest:
-    """A namespace of ours on the site's own cluster; ``level`` is its Pod Security Standard:
-    privileged where pods have paths of their host.
-
-    Protected, as everything in it goes with it.
-    """
+    """A namespace of ours on the site's own cluster, protected as everything in it goes with it;
+    ``level``: its Pod Security Standard, privileged where pods have paths of their host."""
     metadata = metadata_of(component, site, name, **pod_security_labels(level))
     return site_object(f"Namespace/{name}", "v1", metadata)._replace(protect=True)

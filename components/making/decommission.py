@@ -40,11 +40,8 @@ def remaining(site: Site, manifests: Iterable[Manifest]) -> list[Manifest]:
 
 
 def permit_deletion(body: Mapping[str, Any], reason: str) -> Json:
-    """An object that may be deleted: an annotation says so, and the ones that keep Argo CD and Flux
-    from it are gone.
-
-    Bodies are never changed in place.
-    """
+    """An object that may be deleted: an annotation says so, and the guards against Argo CD and Flux
+    are gone. Bodies are never changed in place."""
     metadata = body["metadata"]
     annotations = dict(metadata.get("annotations") or {})
     options = [each.strip() for each in str(annotations.pop(ARGO_OPTIONS, "")).split(",")]
@@ -62,8 +59,7 @@ VARIABLE = "FORESITE_LEAVING"
 
 
 class ReleasedObject(NamedTuple):
-    """One object: the component's class that it belongs to, its Pulumi type and logical name, the
-    cluster that it is in, and its body as it was last applied."""
+    """An object: its component's class, Pulumi type, logical name, cluster, and body as applied."""
 
     component: str
     token: str

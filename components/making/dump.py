@@ -20,10 +20,8 @@ _PLAIN = re.compile(
 
 
 def dump(value: Any) -> str:
-    """``value`` (maps with text keys, lists, text, finite numbers, booleans, None) as YAML.
-
-    Raises TypeError for anything else.
-    """
+    """``value`` (maps with text keys, lists, text, finite numbers, booleans, None) as YAML;
+    TypeError for anything else."""
     lines: list[str] = []
     _emit(value, "", lines)
     return "\n".join(lines) + "\n"

@@ -17,11 +17,8 @@ def key(gang: Gang, part: str) -> str:
 
 
 def annotations(gang: Gang, name: str, size: int, timeout: int | None = None) -> dict[str, str]:
-    """The annotations of each pod of a gang of ``size`` pods; ``timeout`` in seconds.
-
-    A gang of one pod needs none. Raises ValueError for less, or a timeout over the limit, which the
-    scheduler would cut without a word.
-    """
+    """The annotations of each pod of a gang of ``size`` pods, none for one; ``timeout`` in seconds.
+    ValueError for less, or a timeout over the limit, which the scheduler would cut silently."""
     if size < 1:
         raise ValueError(f"a gang of {size} pods")
     if timeout is not None and not 1 <= timeout <= gang.timeout_limit_seconds:

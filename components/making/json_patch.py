@@ -1,8 +1,5 @@
-"""Operations of RFC 6902 on plain data, where an item of a list may be selected by a field.
-
-Pointers are those of RFC 6901. ``containers[name=manager]`` is the one item of the list whose field
-has that value: an index means another item once the generator adds one.
-"""
+"""Operations of RFC 6902 on plain data, with pointers of RFC 6901; ``containers[name=manager]`` is
+the one item of the list whose field has that value, whatever its index."""
 
 import copy
 import json

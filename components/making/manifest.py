@@ -28,8 +28,7 @@ group (apimachinery, pkg/runtime/schema, GroupKind.String)."""
 SITE_LABEL = f"{OWN_DOMAIN}/site"
 COMPONENT_LABEL = f"{OWN_DOMAIN}/component"
 CONFIGURATION_ANNOTATION = f"{OWN_DOMAIN}/configuration"
-"""On pods: a hash of what their program reads when it starts, so that a change of it renews
-them."""
+"""On pods: a hash of what their program reads at its start, so that a change of it renews them."""
 
 
 def group_kind(body: Json) -> GroupKind:
@@ -114,14 +113,11 @@ class Manifest(NamedTuple):
 ARGO_OPTIONS = "argocd.argoproj.io/sync-options"
 ARGO_GUARDS = {"Prune": "Prune=false", "Delete": "Delete=false"}
 FLUX_GUARD = {"kustomize.toolkit.fluxcd.io/prune": "disabled"}
-"""Annotations that keep Argo CD and Flux from deleting an object that left Git, as ``protect`` and
-``keep`` do for Pulumi."""
-
+"""Keep Argo CD and Flux from deleting what left Git, as ``protect`` and ``keep`` do for Pulumi."""
 
 FIELD_MANAGER = "foresite"
 """Who owns our fields under server-side apply, whichever run applied them: a run that takes over
 what a killed one made must not conflict with it."""
-
 
 _PULUMI = {
     # A deletion in the foreground waits for ever where nothing collects garbage.
@@ -173,8 +169,7 @@ def labels(site: str, component: str) -> dict[str, str]:
 
 
 def metadata_of(component: str, site: Site, name: str, namespace: str = "", /, **more: str) -> Json:
-    """The metadata of a component's object, cluster-wide where no namespace is given; ``more`` are
-    further labels."""
+    """The metadata of a component's object, cluster-wide without a namespace; ``more``: labels."""
     where = {"namespace": namespace} if namespace else {}
     return {"name": name, **where, "labels": {**labels(site.name, component), **more}}
 
@@ -200,11 +195,8 @@ def config_map(
 
 
 def prune(value: Json) -> Json:
-    """``value`` without entries that are None or an empty map.
-
-    Cluster API's v1beta2 refuses empty structs (MinProperties=1), and to an API server a null is
-    not the same as an absent field. Empty lists stay, as they mean "none".
-    """
+    """``value`` without entries that are None or an empty map: Cluster API's v1beta2 refuses empty
+    structs (MinProperties=1), and to an API server a null is no absent field. Empty lists stay."""
     result: Json = {}
     for key, item in value.items():
         if isinstance(item, dict):
@@ -215,10 +207,8 @@ def prune(value: Json) -> Json:
 
 
 def hash_name(prefix: str, content: Json) -> str:
-    """A name that changes with ``content``: ``prefix`` and eight hexadecimal digits of its hash.
-
-    For objects that are immutable, or whose change Cluster API only sees by their name.
-    """
+    """A name that changes with ``content``, which is immutable, or whose change Cluster API sees by
+    its name alone: ``prefix`` and eight hexadecimal digits of its hash."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 

@@ -27,8 +27,7 @@ TOKEN_PATH = f"{FOLDER}/{FILE}"
 
 
 class CacheClient(NamedTuple):
-    """How pods use one bucket: its URL, the audience of their tokens, and how long one is good for
-    (``seconds``)."""
+    """How pods use a bucket: its URL, the audience of their tokens, and the ``seconds`` of one."""
 
     url: str
     audience: str
@@ -59,11 +58,8 @@ def mount(volume: str = VOLUME) -> Json:
 
 
 def with_cache(spec: Json, client: CacheClient) -> Json:
-    """A pod's spec whose containers use the cache; ``spec`` itself stays as it is.
-
-    A variable that a container has already keeps its value. Raises ValueError where another volume
-    is mounted at the token's place.
-    """
+    """A copy of a pod's spec whose containers use the cache; variables that one has already stay.
+    ValueError where another volume is mounted at the token's place."""
     volumes = list(spec.get("volumes") or [])
     name = _volume_name(volumes, client)
     if all(each["name"] != name for each in volumes):

@@ -189,10 +189,8 @@ def _own(value: Any) -> Iterator[str]:
 
 
 def _named_anew(made: Sequence[Manifest], found: Sequence[Manifest]) -> list[Manifest]:
-    """The objects, those that are named by their content under the name of what they now say.
-
-    What refers to a template comes after it.
-    """
+    """The objects, those that are named by their content under the name of what they now say; what
+    refers to a template comes after it."""
     names: dict[str, str] = {}
     result = []
     for old, new in zip(made, found, strict=True):

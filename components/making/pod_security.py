@@ -1,6 +1,4 @@
-"""The conditions of the Pod Security Standard "restricted" on a pod and its containers, written
-once for all programs that need no more.
-"""
+"""What the Pod Security Standard "restricted" asks of a pod and its containers, written once."""
 
 from components.making.manifest import Json
 from schemas.kubernetes.pod_security import MODES, PREFIX, PROFILES

@@ -15,8 +15,7 @@ from enum import StrEnum
 from schemas.facts.site import Site
 
 RECENT = "5m"
-"""Time for which a series that is gone still counts: longer than a restart takes, shorter than any
-``for``."""
+"""How long a series that is gone still counts: longer than a restart, shorter than any ``for``."""
 RATE = "5m"
 """Over which dashboards see counters: ten scrapes."""
 
@@ -33,8 +32,7 @@ TEAMS = "foresite:namespace_team:info"
 RACKS = "foresite:node_rack:info"
 """1 for each node, by ``rack`` and ``zone``."""
 STATES = "foresite:node_state:worst"
-"""What each node is: 0 well, 1 takes no pods, 2 faulty, 3 under repair, 4 quarantined, 5 not
-ready."""
+"""Node states: 0 well, 1 takes no pods, 2 faulty, 3 under repair, 4 quarantined, 5 not ready."""
 UPTIME = "foresite:node_uptime:seconds"
 """Seconds since the start of each node's kernel."""
 READY = "foresite:pool_ready:count"

@@ -72,9 +72,7 @@ def network_resources(site: Site) -> list[str]:
 
 
 def network_name(sriov: Sriov, namespace: str) -> str:
-    """The name of the network that pods of a namespace join with a function of a resource.
-
-    The operator keeps the networks of all namespaces in its own, so the name holds both; a
-    resource's name has no two underscores in a row, so where it ends is certain.
-    """
+    """The name of the network that pods of a namespace join with a function of a resource. It holds
+    both, as the operator keeps all networks in its own namespace; a resource's name has no two
+    underscores in a row, so where it ends is certain."""
     return f"{sriov.name.replace('_', '-')}--{namespace}"

@@ -15,8 +15,7 @@ def deployment(metadata: Json, selector: dict[str, str], replicas: int, template
 
 
 def pod(site: Site, account: str, selector: dict[str, str], **more: object) -> Json:
-    """What the pods of all such programs share: they run on the control plane, each on a host of
-    its own; ``more`` are further fields."""
+    """The pods of such programs: on control planes, each on its own host; ``more``: fields."""
     apart = {"labelSelector": {"matchLabels": selector}, "topologyKey": HOSTNAME_LABEL}
     return {
         "serviceAccountName": account,

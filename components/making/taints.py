@@ -22,10 +22,8 @@ def node_taints(pool: Pool) -> list[Json]:
 
 
 def tolerations(pools: Iterable[Pool]) -> list[Json]:
-    """Tolerations that let pods onto nodes of some pools with taints: each taint once.
-
-    A node that is the last choice stays so: what PreferNoSchedule says is not tolerated.
-    """
+    """Tolerations that let pods onto nodes of some pools with taints, each once; PreferNoSchedule
+    is not tolerated, so that a node of last choice stays one."""
     every = [t for pool in pools for t in node_taints(pool) if t["effect"] in KEEPS_PODS_OUT]
     kept = dict.fromkeys((t["key"], t["value"], t["effect"]) for t in every)
     return [

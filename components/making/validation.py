@@ -1,7 +1,5 @@
-"""The objects of a site that the real schemas refuse, and those that are one and the same.
-
-Both sides of this are plain data; the schemas are those of the real API server and CRDs.
-"""
+"""The objects of a site that the schemas of the real API server and CRDs refuse, and those that are
+one and the same. Both sides of this are plain data."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 

@@ -1,8 +1,5 @@
-"""The data that a component hands to monitoring: scrapes, recording rules, alerts and dashboards.
-
-All of it is plain, frozen data; components/monitoring renders it. A component returns its own in
-``components/<name>/watch``, from the same constants that its objects are made of.
-"""
+"""The data that a component hands to monitoring, which renders it: scrapes, recording rules, alerts
+and dashboards, made in ``components/<name>/watch`` from the same constants as its objects."""
 
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
@@ -125,8 +122,7 @@ class Panel(NamedTuple):
     states: str = ""
     """Name of what the values mean."""
     alerts: tuple[str, ...] = ()
-    """Names of the alerts that ask for what it shows; those that the site does not have are left
-    out."""
+    """Names of the alerts that ask for what it shows; those that the site lacks are left out."""
     repeat: str = ""
     """The variable for each of whose values there is one."""
     link: str = ""
@@ -136,8 +132,7 @@ class Panel(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A variable of a dashboard: names, of which a person picks some; those of ``values``, or what
-    Grafana finds with ``query``."""
+    """A variable of a dashboard: names to pick from, ``values`` or found by ``query``."""
 
     name: str
     label: str

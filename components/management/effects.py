@@ -1,7 +1,5 @@
-"""Effects of a change on a management cluster: on all sites that name it.
-
-Kinds of Kubernetes here are programs of that cluster, so the rules for those of sites do not hold.
-"""
+"""Effects of a change on a management cluster: on all sites that name it. Kinds of Kubernetes here
+are programs of that cluster, so the rules for those of sites do not hold."""
 
 import re
 
@@ -33,8 +31,7 @@ def upgrade(
 
 
 def _version(text: str) -> tuple[str, list[int]]:
-    """The repository of an image, empty for a version, and the numbers of its tag; none where there
-    are none."""
+    """The repository of an image, empty for a version, and the numbers of its tag, if any."""
     place, _, tag = text.partition("@")[0].rpartition(":")
     found = _VERSION.match(tag)
     return place, [int(each or 0) for each in found.groups()] if found else []

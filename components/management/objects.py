@@ -33,10 +33,8 @@ _ARCHITECTURES = {Arch.AMD64: "x86_64", Arch.ARM64: "aarch64"}
 
 
 def objects(site: Site) -> list[Manifest]:
-    """The objects of a site's management cluster; none where that has no file.
-
-    Vendored Namespaces take the place of those here, and settings here that of vendored ones.
-    """
+    """The objects of a site's management cluster; none where that has no file. Vendored Namespaces
+    take the place of those here, and settings here that of vendored ones."""
     if (managed := site.managed) is None:
         return []
     every = {identity(each): each for each in managed.vendored()}

@@ -1,6 +1,4 @@
-"""What a site shows to a Grafana of many sites: a few series with the label ``site``, and the page
-that reads them.
-"""
+"""What a site shows to a Grafana of many: series with the label ``site``, and the page of these."""
 
 from components.making.manifest import Json
 from components.making.promql import GUARANTEED, READY, state

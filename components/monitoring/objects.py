@@ -1,7 +1,5 @@
-"""Every object of a site's monitoring, on its own cluster, in a fixed order.
-
-Their namespace is not made: Prometheus, Alertmanager and Grafana run in it, which are the site's.
-"""
+"""Every object of a site's monitoring, on its own cluster, in a fixed order; in the namespace of
+the site's own Prometheus, Alertmanager and Grafana, which is not made."""
 
 from collections.abc import Sequence
 

@@ -1,6 +1,4 @@
-"""The routes of alerts: who gets each, what one message holds, and which alerts a larger one
-silences.
-"""
+"""Alerts' routes: who gets each, what one message holds, which alerts a larger one silences."""
 
 import re
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,5 @@
-"""The network devices of a site: device plugins that Foresite runs, and what the operator is told.
-
-A namespace of our own holds the plugins; what the SR-IOV network operator reads lies in its own,
-which comes with the operator.
-"""
+"""The network devices of a site: device plugins, in a namespace of our own, and what the SR-IOV
+network operator reads, in its own, which comes with the operator."""
 
 from components.making import daemons
 from components.making.manifest import Manifest, annotate

@@ -1,6 +1,4 @@
-"""Configuration of the SR-IOV network operator: the division of interfaces, its pace, and its
-hosts.
-"""
+"""Configuration of the SR-IOV network operator: the division of interfaces, its pace, its hosts."""
 
 import json
 

@@ -1,7 +1,5 @@
-"""The bootstrap configuration of Envoy: listeners, the cluster of servers, limits, administration.
-
-What it says, and why, is in bootstrap.yaml; here are the values that others go by too.
-"""
+"""The bootstrap configuration of Envoy. What it says, and why, is in bootstrap.yaml; here are the
+values that others go by too."""
 
 from components.making.dump import dump_json
 from components.making.manifest import Json, Manifest, config_map, documents, fill

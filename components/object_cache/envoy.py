@@ -92,10 +92,8 @@ def arguments(workers: int) -> list[str]:
 
 
 def drain() -> str:
-    """The bash commands before Envoy is stopped: they ask it to drain, and wait.
-
-    It waits too where Envoy does not answer: the Service needs the time all the same.
-    """
+    """The bash commands that ask Envoy to drain and wait, before it is stopped; also where it does
+    not answer, as the Service needs the time all the same."""
     request = (
         rf"POST {bootstrap.DRAIN} HTTP/1.1\r\nHost: {bootstrap.ADMIN}\r\n"
         r"Content-Length: 0\r\nConnection: close\r\n\r\n"

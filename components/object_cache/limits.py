@@ -1,7 +1,5 @@
-"""The limit of requests by namespace: what Envoy and its pods need for it.
-
-What they are is in ``limits.yaml``, with its sources.
-"""
+"""The limit of requests by namespace: what Envoy and its pods need for it (``limits.yaml`` has what
+they are, with sources)."""
 
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType

@@ -72,21 +72,15 @@ class Maglev:
         return found
 
     def host_of(self, key: str) -> str:
-        """The host that keeps an object.
-
-        ``key`` is what Envoy hashes: the path of the request as the hash policy's regular
-        expression leaves it, ``<bucket>/<object>``. ``ValueError`` where there are no hosts.
-        """
+        """The host that keeps an object; ValueError where there are none. ``key`` is what Envoy
+        hashes: the path as the hash policy's expression leaves it, ``<bucket>/<object>``."""
         if not self.hosts:
             raise ValueError("a cache without hosts keeps nothing")
         return self.hosts[self.entries[_hash(key) % self.size]]
 
     def shares(self) -> dict[str, float]:
-        """The share of all keys that each host has.
-
-        By turns, no host gets two entries more than another; with more hosts than entries, those
-        that come last get none.
-        """
+        """The share of all keys that each host has: by turns, so that none gets two entries more
+        than another. With more hosts than entries, those that come last get none."""
         if not self.hosts:
             return {}
         each, more = divmod(self.size, len(self.hosts))

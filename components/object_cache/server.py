@@ -100,10 +100,8 @@ def _environment(cache: Cache) -> list[Json]:
 
 
 def rights(site: Site, cache: Cache) -> list[Manifest]:
-    """The servers' ServiceAccount, which may ask whether a token is good, and nothing else.
-
-    Not Kubernetes' own role system:auth-delegator: that may ask what anybody is allowed, too.
-    """
+    """The servers' ServiceAccount, which may ask whether a token is good, and nothing else: not
+    system:auth-delegator, which may ask what anybody is allowed, too."""
     reviews = rule("authentication.k8s.io", ["tokenreviews"], ["create"])
     who = subject(names.SERVER, cache.namespace)
     made = [

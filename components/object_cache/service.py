@@ -36,7 +36,6 @@ SAME_ZONE_SINCE = 35
 pkg/features/kube_features.go), and in an upgrade it is a minor behind when objects are applied. The
 older name is deprecated, and still taken (Kubernetes 1.37, pkg/apis/core/types.go)."""
 
-
 _SERVICE, _SERVERS = documents(__file__)
 
 
@@ -61,10 +60,8 @@ def servers_by_name(site: Site, cache: Cache) -> Manifest:
 
 
 def traffic_distribution(version: KubernetesVersion) -> str:
-    """The field by which a Service prefers the caller's zone, in a version of Kubernetes.
-
-    PreferClose means the same and is the older name (Kubernetes 1.34, pkg/apis/core/types.go).
-    """
+    """The field by which a Service of a version prefers the caller's zone; PreferClose is the older
+    name of the same (Kubernetes 1.34, pkg/apis/core/types.go)."""
     return "PreferSameZone" if minor(version) >= SAME_ZONE_SINCE else "PreferClose"
 
 

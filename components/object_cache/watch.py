@@ -12,8 +12,7 @@ from schemas.model.object_cache import Cache
 
 TOLD = Told(__file__)
 KEPT = TOLD.table("kept")
-"""An Envoy has some 1,500 series, of which rules and dashboards need a few, and there is one on
-every host (docs/object-cache.md)."""
+"""The few series that are kept, of the 1,500 that each host's Envoy has (docs/object-cache.md)."""
 
 
 def watch(site: Site) -> Watched:

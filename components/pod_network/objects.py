@@ -1,9 +1,6 @@
-"""The pod network's way into the cluster: through Cluster API, or registered directly.
-
-Owns how the manifests get there, not what they say: that is the site's. Without a pod network no
-node gets ready, so its objects in the site's own cluster are protected; a ClusterResourceSet is
-not, as Cluster API never deletes what it applied.
-"""
+"""The pod network's way into the cluster: through Cluster API, or registered directly; what the
+manifests say is the site's. Without a pod network no node gets ready, so its objects in the site's
+own cluster are protected; a ClusterResourceSet is not, as Cluster API deletes none of them."""
 
 import json
 
@@ -30,11 +27,9 @@ def objects(site: Site) -> list[Manifest]:
 
 
 def through_cluster_api(site: Site, text: str) -> list[Manifest]:
-    """A ClusterResourceSet with the manifests in a ConfigMap.
-
-    Strategy Reconcile applies a changed ConfigMap again; it never deletes what was dropped from it
-    (Cluster API 1.13, clusterresourceset_controller.go).
-    """
+    """A ClusterResourceSet with the manifests in a ConfigMap. Strategy Reconcile applies a changed
+    one again, and never deletes what was dropped (Cluster API 1.13,
+    clusterresourceset_controller.go)."""
     common = {"namespace": management_names(site).namespace, "labels": labels(site.name, COMPONENT)}
     parts = {f"{COMPONENT}-{n}" if n > 1 else COMPONENT: p for n, p in enumerate(_parts(text), 1)}
     resources = [{"kind": "ConfigMap", "name": name} for name in parts]

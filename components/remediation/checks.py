@@ -31,8 +31,7 @@ PROCESSES = "/proc"
 MOUNTS = "/proc/1/mounts"
 """Mounts of the host's first process, as the pod shares its process ids."""
 DRIVER_ROOT = "/run/nvidia/driver"
-"""Where the GPU operator's driver container has its root (gpu-operator 26.3,
-assets/state-driver/0500_daemonset.yaml)."""
+"""The root of the GPU operator's driver container (26.3, state-driver/0500_daemonset.yaml)."""
 SETTLED = "settled.sh"
 _SOURCED = re.compile(r'^\. "\$\{0%/\*\}/(\S+)"$', re.MULTILINE)
 """A line by which a script reads another of its folder."""

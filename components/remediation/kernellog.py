@@ -1,6 +1,4 @@
-"""The reports of a host's kernel log: an event of the node and a counter for each line that says
-something of its hardware.
-"""
+"""The reports of a host's kernel log: an event and a counter for each line about its hardware."""
 
 from collections.abc import Mapping
 

@@ -62,9 +62,8 @@ def _conditions(settings: Remediation, types: list[str]) -> list[Json]:
 
 
 def _settling_seconds(settings: Remediation) -> int:
-    """The time until a fault that is still there is found again, twice over. For so long a host has
-    to look healthy before it counts, and a pool before it is repaired again after too many
-    faults."""
+    """The time until a fault that is still there is found again, twice over: for so long a host has
+    to look healthy before it counts, and a pool before it is repaired again after too many."""
     detector = settings.detector
     found = detector.interval_seconds * max(detector.bad_after, detector.good_after)
     return 2 * found + settings.medik8s.unhealthy_seconds

@@ -42,8 +42,7 @@ def settings_of(site: Site) -> Remediation:
 
 
 def remediated_pools(site: Site) -> list[tuple[Remediator, Pool]]:
-    """Each remediator of kind Node Operation Controller with each pool that it repairs something
-    on, in the order of the file."""
+    """Each remediator of Node Operation Controller with each pool that it repairs, in order."""
     return [
         (remediator, pool)
         for remediator in (site.file.remediation.healers if site.file.remediation else [])

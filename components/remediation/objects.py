@@ -15,10 +15,8 @@ from schemas.facts.site import Site
 
 
 def objects(site: Site) -> list[Manifest]:
-    """The objects of the component; none where the site has no fault remediation.
-
-    The namespace is privileged for the detector's sake, whose checks look at the host.
-    """
+    """The objects of the component; none where the site has no fault remediation. The namespace is
+    privileged, as the detector's checks look at the host."""
     if site.file.remediation is None:
         return []
     found = [namespace(site, settings_of(site).namespace, COMPONENT, "privileged")]

@@ -1,6 +1,5 @@
 """What Node Operation Controller does to nodes, and to how many at a time: for each remediator and
-pool a NodeDisruptionBudget, the template of operations, and one of what starts them per fault.
-"""
+pool a NodeDisruptionBudget, a template of operations, and what starts them for each fault."""
 
 from components.making.faults import CONDITIONS, QUARANTINED_TAINT, TURN_LABEL
 from components.making.manifest import Json, Manifest, by_kind, documents, fill

@@ -33,8 +33,7 @@ def deployment(site: Site, name: str, container: Json, **more: Json | list[Json]
 def program(
     site: Site, name: str, command: str, environment: dict[str, str], config: str = ""
 ) -> Manifest:
-    """A program by its ``name``, and the ``command`` of the image; ``config``: the ConfigMap that
-    it reads in each round, if there is one."""
+    """A program: its ``name``, the image's ``command``, and the ConfigMap read in each round."""
     given = {
         "NAMESPACE": settings_of(site).namespace,
         "NAME": name,

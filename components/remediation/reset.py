@@ -1,6 +1,4 @@
-"""Resets of a host's accelerators before a reboot: a DaemonSet whose pods come where a repair asks
-for one, by a label of the node.
-"""
+"""Resets of accelerators before a reboot: a DaemonSet of pods where a label of the node asks so."""
 
 from collections.abc import Iterator
 

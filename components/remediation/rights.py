@@ -19,8 +19,7 @@ from components.remediation.names import (
 from schemas.facts.site import Site
 
 ASKED_ANNOTATION = "reboot.metal3.io"
-"""By it a BareMetalHost is asked for a reboot (baremetal-operator,
-apis/metal3.io/v1alpha1/baremetalhost_types.go, RebootAnnotationPrefix)."""
+"""Asks a BareMetalHost for a reboot (baremetalhost_types.go, RebootAnnotationPrefix)."""
 
 
 def rights(site: Site) -> list[Manifest]:
@@ -52,10 +51,8 @@ def _rules(site: Site, program: str) -> Json:
 
 
 def _management(site: Site) -> list[Manifest]:
-    """The account by which hosts are rebooted, beside the site's BareMetalHosts.
-
-    Its token is not made here: a kubeconfig with it is the site's own, in a Secret of its cluster.
-    """
+    """The account by which hosts are rebooted, beside the site's BareMetalHosts. Its token is not
+    made here: the site has it in a kubeconfig, in a Secret of its own cluster."""
     names = metadata(site, REBOOTS, site.name, **selector_labels(REBOOTS))
     account: Json = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": names}
     who = subject(REBOOTS, site.name)

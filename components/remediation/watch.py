@@ -1,9 +1,5 @@
-"""The scrapes, alerts and panels of faults of nodes and of their repairs: what nobody repairs, what
-did not help, what takes too long.
-
-A node under repair by Node Operation Controller has its taint; what Foresite's own taints mean is
-in components/making/faults.py.
-"""
+"""The scrapes, alerts and panels of faults and repairs of nodes: what nobody repairs, what did not
+help, what takes too long. Taints are explained in components/making/faults.py."""
 
 from collections.abc import Iterator
 from math import ceil

@@ -27,8 +27,7 @@ VARIABLES = {
 def policy(
     site: Site, name: str, variables: Mapping[str, str], checks: list[Json]
 ) -> list[Manifest]:
-    """A policy with its binding, on what is created in namespaces of teams; ``checks`` are rows of
-    a module's data."""
+    """A policy with its binding, on what is created for teams; ``checks``: rows of the data."""
     full = f"{name}.{OWN_DOMAIN}"
     every = {**VARIABLES, **variables}
     spec, binding = filled(

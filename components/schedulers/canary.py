@@ -1,6 +1,4 @@
-"""The canary: tiny pods that pass through a gang scheduler all the time, as nothing else wakes a
-parked gang.
-"""
+"""The canary: tiny pods that pass through a gang scheduler, as nothing else wakes a parked gang."""
 
 from components.making.manifest import Manifest, by_kind, documents, fill, labels
 from components.making.pod_security import POD_SECURITY, SECURITY

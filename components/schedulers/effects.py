@@ -1,6 +1,5 @@
-"""Effects of changes to the schedulers: only they restart, where they run, on the control plane.
-Running jobs no longer concern a scheduler.
-"""
+"""Effects of changes to the schedulers: only they restart, on the control plane; jobs that run no
+longer concern a scheduler."""
 
 from collections.abc import Iterator
 from functools import partial

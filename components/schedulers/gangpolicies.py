@@ -1,8 +1,6 @@
 """Policies on gang annotations: the gang plugin takes a pod whose annotations it cannot read for no
-gang, or for one that never starts, and says nothing.
-
-Source: pfnet/scheduler-plugins f63b46e, plugins/gang/name_spec.go.
-"""
+gang, or for one that never starts, and says nothing (pfnet/scheduler-plugins f63b46e,
+plugins/gang/name_spec.go)."""
 
 import re
 

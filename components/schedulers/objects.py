@@ -17,10 +17,8 @@ def objects(site: Site) -> list[Manifest]:
 
 
 def schedulers(site: Site) -> list[Manifest]:
-    """The schedulers that Foresite runs, in a namespace of their own.
-
-    That holds no team's pods: whoever may make pods there may use a scheduler's account.
-    """
+    """The schedulers that Foresite runs, in a namespace of their own, without pods of teams:
+    whoever may make pods there may use a scheduler's account."""
     backends = run_here(site)
     if not backends:
         return []

@@ -13,11 +13,8 @@ it (Bare Metal Operator 0.13, pkg/secretutils)."""
 
 
 def objects(site: Site) -> list[Manifest]:
-    """The objects of the component; none where others make the Secrets.
-
-    They are kept when they are no longer made: with an ExternalSecret goes the Secret that it owns,
-    and a host that is still being wiped needs its BMC's.
-    """
+    """The objects of the component; none where others make the Secrets. They stay when no longer
+    made: an ExternalSecret takes its Secret along, and a host that is wiped needs its BMC's."""
     secrets = site.file.secrets
     if secrets is None:
         return []

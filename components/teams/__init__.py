@@ -1,5 +1,2 @@
-"""Teams: who may use what of a site.
-
-Owns namespaces, PriorityClasses and limits, and the policies without which these would not hold.
-Does not own the schedulers that act on them (components/schedulers).
-"""
+"""Teams: who may use what of a site. Namespaces, PriorityClasses and limits, with the policies
+without which these would not hold; not the schedulers that act on them."""

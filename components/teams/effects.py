@@ -1,6 +1,4 @@
-"""Effects of changes to teams, PriorityClasses and limits on machines: none stops, and no running
-pod does.
-"""
+"""Effects of changes to teams, PriorityClasses and limits: no machine stops, and no running pod."""
 
 from components.effects import (
     ABSENT,

@@ -1,6 +1,4 @@
-"""Isolation of teams from each other: nobody takes a device without asking for it, or lands where
-others wait.
-"""
+"""Isolation of teams: nobody takes a device without asking for it, or lands where others wait."""
 
 import json
 
@@ -50,8 +48,7 @@ def _rules(site: Site, name: str, **values: str) -> list[Json]:
 
 
 def device_variables(site: Site) -> list[str]:
-    """The variables by which containers choose devices: the vendors', and those of the records of
-    the site's models."""
+    """The variables by which containers choose devices: vendors', and of the models' records."""
     known = [name for names in TOLD.table("device_variables").values() for name in names]
     own = (n for m in site.models() for n in site.accelerators[m].device_variables)
     return sorted({*known, *own})

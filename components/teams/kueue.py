@@ -56,8 +56,7 @@ def _kueue_object(site: Site, kind: str, name: str, **fields: Any) -> Manifest:
 
 
 def _topology(site: Site) -> Manifest | None:
-    """The topology of Kueue's pools; None where they have none. Its levels never change, so they
-    are in its name."""
+    """The topology of Kueue's pools, if any; its levels never change, so they are in its name."""
     kueue = (each for each in site.scheduling.backends if each.kind is BackendKind.KUEUE)
     levels = [{"nodeLabel": LEVEL_LABELS[level]} for each in kueue for level in each.topology]
     spec = {"levels": levels}
@@ -90,8 +89,7 @@ def _cohort(site: Site, models: tuple[str, ...]) -> Manifest:
 
 
 def _groups(site: Site, limits: Mapping[str, Json], every: Mapping[str, Json]) -> list[Json]:
-    """The limits of models, and of all other resources: a group for each model and one for the
-    rest or, with a topology, one for all."""
+    """The limits of models and of all else: a group for each or, with a topology, one for all."""
     own = {model: {site.resource(model): limit} for model, limit in limits.items()}
     flavors = {ANY_NODE: every, **{_flavor(site, each).key[3]: own[each] for each in own}}
     if _topology(site) is None:
@@ -113,10 +111,8 @@ def _group(flavors: Mapping[str, Mapping[str, Json]]) -> Json:
 
 def _unlimited_resources(site: Site) -> dict[str, str]:
     """The resources that jobs may request besides, without a limit: network devices, the plugins'
-    own resources, which admission adds to pods, and models that something else limits.
-
-    Those too, as Kueue takes every job and pod of a namespace with a default queue for its own.
-    """
+    own, which admission adds, and models that something else limits. Kueue takes every job and pod
+    of a namespace with a default queue for its own."""
     found = dict(UNLIMITED)
     prefix = site.file.network_devices.prefix
     for pool in site.worker_pools:

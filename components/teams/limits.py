@@ -68,10 +68,8 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
 
 
 def quotas(site: Site) -> list[Manifest]:
-    """For each namespace of a team a quota of the models that no throttler limits.
-
-    A rule sees to it that a team with a guarantee of such a model has one namespace alone.
-    """
+    """For each namespace of a team a quota of the models that no throttler limits; a rule sees to
+    it that a team with a guarantee of such a model has one namespace alone."""
     models, found = models_held_by(site, Holder.QUOTA), []
     for team in site.scheduling.teams if models else ():
         count = team.accelerators.get
@@ -81,8 +79,7 @@ def quotas(site: Site) -> list[Manifest]:
 
 
 def object_quotas(site: Site) -> list[Manifest]:
-    """For each namespace of a team a quota of its objects and, where the site gives the team a
-    share, of cores and memory."""
+    """For each team's namespace a quota of objects and, with a share, of cores and memory."""
     found = []
     for team in site.scheduling.teams:
         hard = {name: str(count) for name, count in object_limits(site, team).items()}

@@ -20,8 +20,7 @@ metadata = partial(metadata_of, COMPONENT)
 def resource_quotas(
     site: Site, team: Team, name: str, spec: Json, logical: str = ""
 ) -> list[Manifest]:
-    """A ResourceQuota for each namespace of a team; ``logical`` is the last part of their logical
-    names, by default the name."""
+    """A ResourceQuota for each namespace of a team; ``logical`` ends their logical names."""
     return [
         site_object(
             f"ResourceQuota/{each}/{logical or name}", "v1", metadata(site, name, each), spec=spec

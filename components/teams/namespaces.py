@@ -100,9 +100,8 @@ def _limit_range(site: Site, team: Team, namespace: str) -> Manifest:
 
 
 def network_policies(site: Site) -> list[Manifest]:
-    """For each namespace of a team a policy of who may connect to its pods: their team, what runs
-    in namespaces of no team, and hosts where the team uses their network. Outgoing connections are
-    free."""
+    """For each namespace of a team who may connect to its pods: the team, what runs in namespaces
+    of no team, and hosts where it uses their network. Outgoing connections are free."""
     if not isolates_teams(site):
         return []
     teams = site.scheduling.teams

@@ -13,20 +13,8 @@ from schemas.facts.site import Site
 
 def objects(site: Site) -> list[Manifest]:
     """Every object of the site's teams, on its own cluster."""
-    return annotate(
-        [
-            *namespaces(site),
-            *policies(site),
-            *priority_classes(site),
-            *priority_quotas(site),
-            *limit_ranges(site),
-            *network_policies(site),
-            *quotas(site),
-            *object_quotas(site),
-            *throttles(site),
-            *kueue.queues(site),
-            *volcano.queues(site),
-            *people(site),
-            *recorder(site),
-        ]
-    )
+    parts = (
+        namespaces, policies, priority_classes, priority_quotas, limit_ranges, network_policies,
+        quotas, object_quotas, throttles, kueue.queues, volcano.queues, people, recorder,
+    )  # fmt: skip
+    return annotate([each for part in parts for each in part(site)])

@@ -26,8 +26,7 @@ def people(site: Site) -> list[Manifest]:
 
 
 def rules(site: Site, role: str) -> list[Json]:
-    """The rules of a role, as far as the site's schedulers know their kinds. An operator may do
-    all that a viewer may."""
+    """The rules of a role on kinds that the site has; an operator may do all that a viewer may."""
     kinds = {"", *(backend.kind.value for backend in site.scheduling.backends)}
     kinds |= {"compute-domains"} if domain_settings(site) else set()
     rows = TOLD.rows(role) + (TOLD.rows("viewer") if role == "operator" else [])

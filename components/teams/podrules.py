@@ -1,24 +1,16 @@
-"""The limits of pods of teams: Pod Security's baseline, and the needs of RDMA beyond it.
-
-The lists are those of the standard, level baseline: schemas/kubernetes/pod_security.py.
-"""
+"""The limits of pods of teams: Pod Security's baseline (schemas/kubernetes/pod_security.py), and
+the needs of RDMA beyond it."""
 
 from components.making.manifest import Json
 from components.making.told import Told
 from components.teams.namespaces import RDMA_LABEL, Rdma
-from schemas.kubernetes.pod_security import (
-    APPARMOR,
-    BASELINE_CAPABILITIES,
-    HOOKS,
-    PROBES,
-    SELINUX_TYPES,
-    SYSCTLS,
-)
+from schemas.kubernetes import pod_security
 
 TOLD = Told(__file__)
 _CONTAINERS = "variables.containers.filter(c, "
-_PROBES = [f"{_CONTAINERS}has(c.{p})).map(c, c.{p})" for p in PROBES] + [
-    f"{_CONTAINERS}has(c.lifecycle) && has(c.lifecycle.{p})).map(c, c.lifecycle.{p})" for p in HOOKS
+_PROBES = [f"{_CONTAINERS}has(c.{p})).map(c, c.{p})" for p in pod_security.PROBES] + [
+    f"{_CONTAINERS}has(c.lifecycle) && has(c.lifecycle.{p})).map(c, c.lifecycle.{p})"
+    for p in pod_security.HOOKS
 ]
 VARIABLES = TOLD.table("variables", label=RDMA_LABEL, probes=" + ".join(_PROBES))
 """Variables of the rules, in this order."""
@@ -30,10 +22,10 @@ def _one_of(values: tuple[str, ...]) -> str:
 
 VALUES = {
     "host_network": Rdma.HOST_NETWORK.value,
-    "capabilities": _one_of(BASELINE_CAPABILITIES),
-    "apparmor": APPARMOR,
-    "selinux_types": _one_of(("", *SELINUX_TYPES)),
-    "sysctls": _one_of(SYSCTLS),
+    "capabilities": _one_of(pod_security.BASELINE_CAPABILITIES),
+    "apparmor": pod_security.APPARMOR,
+    "selinux_types": _one_of(("", *pod_security.SELINUX_TYPES)),
+    "sysctls": _one_of(pod_security.SYSCTLS),
 }
 
 

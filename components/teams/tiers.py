@@ -31,11 +31,8 @@ def priority_classes(site: Site) -> list[Manifest]:
 
 
 def priority_quotas(site: Site) -> list[Manifest]:
-    """For each namespace of a team a quota of no pod of any PriorityClass but its own.
-
-    It names the PriorityClasses that are allowed, not those that are not: Kubernetes' own and those
-    that others make are refused too.
-    """
+    """For each namespace of a team a quota of no pod of any PriorityClass but its own. It names
+    those that are allowed, so that Kubernetes' own and those of others are refused too."""
     return [each for team in site.scheduling.teams for each in _quotas(site, team)]
 
 

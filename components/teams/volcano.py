@@ -1,8 +1,5 @@
-"""Limits by team and model where Volcano admits jobs: a queue for each team.
-
-Sources: Volcano 1.15.1, pkg/scheduler/plugins/proportion and capacity: what a queue's capability
-does not name has no limit but the cluster's, and 0 is a limit.
-"""
+"""Limits by team and model where Volcano admits jobs: a queue for each team. What its capability
+does not name has no limit but the cluster's; 0 is one (Volcano 1.15.1, proportion, capacity)."""
 
 from components.making.manifest import Manifest, site_object
 from components.teams.names import metadata

@@ -1,7 +1,5 @@
 """The refusals of a job, all at once: requests that the site could not run, or would hold for ever.
-
-Each check looks at one thing, and says nothing where what it needs is faulty itself.
-"""
+Each check looks at one thing, and says nothing where what it needs is faulty itself."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator

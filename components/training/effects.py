@@ -1,6 +1,4 @@
-"""Effects of changes to job templates on machines: nothing. Jobs are made of them when somebody
-makes a job, and running jobs keep what they were made of.
-"""
+"""Effects of changes to job templates on machines: none. Running jobs stay as they were made."""
 
 from components.effects.applying import rules
 from components.effects.table import read_kinds

@@ -26,8 +26,7 @@ COMPONENT = "training"
 NAME = "job-templates"
 IMAGE = "registry.example/train:1"
 MOST_BYTES = 900_000
-"""Of one ConfigMap's texts: the API server takes 1 MiB in all (Kubernetes 1.34,
-pkg/apis/core/validation, MaxSecretSize)."""
+"""Of one ConfigMap's texts: the API server takes 1 MiB in all (Kubernetes 1.34, MaxSecretSize)."""
 COMMANDS = {Template.MPI: ("python", "train.py"), Template.PARAMETER_SERVER: ("python", "train.py")}
 WORKERS = 2
 TOLD = Told(__file__)
@@ -86,10 +85,8 @@ def _texts(
 def _example(
     settings: list[Setting], team: Team, namespace: str, template: Template
 ) -> tuple[Setting, Made] | None:
-    """An example that the site can run: the largest workers of which two may run, or else one.
-
-    None where the site has no machine for the smallest.
-    """
+    """An example that the site can run: the largest workers of which two may run, or else one; None
+    where the site has no machine for the smallest."""
     for here in settings:
         for workers, per_worker in product((WORKERS, 1), range(here.most, 0, -1)):
             varied = here.vary(
@@ -108,8 +105,7 @@ def _example(
 
 
 def bucket_of(site: Site, namespace: str) -> str | None:
-    """The bucket that jobs of a namespace use: the first that it may write, its own before those
-    that anybody reads."""
+    """The bucket that jobs use: the first that may be written, with own ones before public ones."""
     cache = site.file.cache
     if cache is None:
         return None

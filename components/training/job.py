@@ -40,8 +40,7 @@ def metadata(setting: Setting) -> Json:
 
 
 def port(setting: Setting) -> int:
-    """The port where workers listen. With the network of their host a port is the host's, so each
-    job has another."""
+    """The port where workers listen; on the network of their host each job has another."""
     if not setting.needs.host_network:
         return PORT
     digest = hashlib.sha256(f"{setting.namespace}/{setting.name}".encode()).digest()

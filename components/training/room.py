@@ -24,8 +24,7 @@ class Room(NamedTuple):
 
 
 def room(site: Site, pool: Pool) -> Room:
-    """The room that the kubelet of a pool's host leaves for pods (Kubernetes 1.34,
-    pkg/kubelet/cm/node_container_manager_linux.go, GetNodeAllocatableReservation)."""
+    """The room for pods on a pool's host (Kubernetes 1.34, GetNodeAllocatableReservation)."""
     profile, kubelet = site.profile(pool), site.kubelet(pool)
     kept = 1000 * kubelet.kept_bytes
     return Room(

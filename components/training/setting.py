@@ -1,8 +1,5 @@
-"""A request with everything that follows from the site: whose job it is, where it runs, who starts
-it, and what each worker gets.
-
-All of it answers as far as it can for requests that have faults, as the checks ask for it too.
-"""
+"""A request with all that follows from the site: whose job it is, where it runs, who starts it,
+what a worker gets; as far as it can also of faulty requests, for the checks."""
 
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -77,10 +74,7 @@ class Setting:
     @cached_property
     def pools(self) -> tuple[Pool, ...]:
         """The pools that workers can run on: with the model, and with RDMA where that is asked for.
-
-        Pods of a job are all alike, so of pools whose RDMA differs those go together that have most
-        machines.
-        """
+        Pods of a job are alike: of pools whose RDMA differs those with most machines are taken."""
         if not self.request.rdma:
             return self.with_model
         alike: list[tuple[Needs, list[Pool]]] = []
@@ -221,8 +215,7 @@ class Setting:
         return max(plain or near, key=site.replicas, default=None)
 
     def placing(self) -> Json:
-        """Sends workers to nodes of their model, and of their pools where not all of the model's
-        are meant."""
+        """Sends workers to nodes of their model, and of their pools where not all are meant."""
         found: Json = {"nodeSelector": {ACCELERATOR_LABEL: self.request.model}}
         if len(self.pools) == len(self.with_model):
             return found

@@ -46,8 +46,7 @@ def wrap(command: list[str]) -> list[str]:
 
 
 def returning(pods: int) -> Json:
-    """How a plain Job of so many pods ends: it makes pods again that were stopped, and fails with
-    the first that fails by itself."""
+    """A plain Job's end: it makes stopped pods again, and fails with the first own failure."""
     found: Json = fill(_RETURNING, {"pods": pods, "stopped": STOPPED})
     return found
 

@@ -1,7 +1,5 @@
-"""What a management cluster has of a cluster, as one file: read there, and judged anywhere.
-
-The file is a List as kubectl writes it, with the fields' owners. Of Secrets it has the names.
-"""
+"""What a management cluster has of a cluster, as one file: read there, and judged anywhere. It is a
+List as kubectl writes it, with the fields' owners, and names alone of Secrets."""
 
 import json
 import re

@@ -1,7 +1,5 @@
-"""Who else writes an adopted cluster's objects, in which order they stop, and who would prune.
-
-What cannot be asked is unknown, and unknown is no yes: a person says that such a one has stopped.
-"""
+"""Who else writes an adopted cluster's objects, in which order they stop, and who would prune. What
+cannot be asked is unknown, and no yes: a person says that such a one has stopped."""
 
 import contextlib
 import functools

@@ -1,8 +1,6 @@
 """What adopting a cluster does to its machines, by the rules of the preview: it has to be nothing.
-
-The live objects are one side, as far as the site says something of them: what only they have stays
-under server-side apply. The site's own objects are the other.
-"""
+One side are the live objects, as far as the site says something of them (the rest stays under
+server-side apply), the other are the site's own."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

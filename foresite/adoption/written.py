@@ -1,8 +1,6 @@
-"""The files of an adopted site: what the live objects say, and a mark for what only a person knows.
-
-Nothing of these files reaches a machine while its objects are kept, but for the number of machines.
-So the same files with stand-ins for the marks are what is proved.
-"""
+"""The files of an adopted site: what the live objects say, with marks for what only a person knows.
+While its objects are kept, nothing of these but the number of machines reaches a machine: so the
+files with stand-ins for the marks are what is proved."""
 
 import os
 import re

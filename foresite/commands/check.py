@@ -50,9 +50,8 @@ CEL = "ValidatingAdmissionPolicy"
 
 
 class Examined(NamedTuple):
-    """The findings on the objects of a ``site``: the refusals of the schemas, the advice of the
-    policies, the number of its objects and their kinds, and the number of CEL rules that only the
-    API server judges."""
+    """The findings on a ``site``'s objects: refusals of the schemas, advice of the policies,
+    numbers of objects and kinds, and of CEL rules that only the API server judges."""
 
     site: str
     refused: list[Placed]
@@ -99,8 +98,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def told_once(problems: Iterable[Problem]) -> Iterator[Problem]:
-    """Problems without repetition: a file that sites share, such as their region's, has its faults
-    once, with the places of all sites that have them."""
+    """Problems without repetition: of a shared file once, with the places of all its sites."""
     same: dict[Problem, list[str]] = {}
     for each in problems:
         same.setdefault(replace(each, also=()), []).extend(each.also)
@@ -186,8 +184,7 @@ def read_site(root: Path, name: str, form: str) -> tuple[Site, Document]:
 
 
 def _scope(loaded: Iterable[str], examined: Mapping[str, Examined]) -> tuple[dict[str, Any], str]:
-    """The scope of a check, and the questions that only an API server can answer: as data, and as
-    a line for a person."""
+    """What a check covers, and what only an API server can answer: as data, and as a line."""
     found = examined.values()
     kinds = len(frozenset[str]().union(*(each.kinds for each in found)))
     policies = max((each.judged.rules for each in found), default=0)

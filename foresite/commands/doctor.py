@@ -1,7 +1,5 @@
 """``foresite doctor``: what is there of all that a site needs, and the next step to its first job.
-
-Only asks. Exit codes: 0 all that was asked is sound, 1 problems, 2 something could not be asked.
-"""
+Asks only. Exit codes: 0 all sound, 1 problems, 2 something could not be asked."""
 
 import argparse
 

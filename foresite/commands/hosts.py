@@ -1,6 +1,5 @@
 """``foresite hosts import`` and ``verify``: a host list proposed from an inventory, and hosts
-compared with what their inspection found. Nothing else asks an inventory: check, render and
-preview read Git alone."""
+compared with their inspection. Nothing else asks an inventory: other commands read Git alone."""
 
 import argparse
 import os

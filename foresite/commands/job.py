@@ -1,7 +1,5 @@
-"""``foresite job``: the manifests of a training job, consistent with what the site says.
-
-Without a template it says what there is to choose from.
-"""
+"""``foresite job``: the manifests of a training job, consistent with what the site says; without a
+template, what there is to choose from."""
 
 import argparse
 import json

@@ -1,7 +1,5 @@
-"""``foresite new``: a site like one that exists, with a mark for what only a person can write.
-
-ruamel.yaml edits the other site's file, so its comments and layout come along.
-"""
+"""``foresite new``: a site like one that exists, with marks for what only a person can write. By
+ruamel.yaml, which keeps the comments and the layout of the other site's file."""
 
 import argparse
 import io

@@ -145,11 +145,8 @@ def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Re
 
 
 def _refresh(options: argparse.Namespace, engine: Engine) -> None:
-    """Read every object of the state from its cluster, and clear what was pending.
-
-    A create that is cleared is not lost: the next ``up`` takes over what the cluster has, and what
-    the site does not have is found by its label.
-    """
+    """Read every object of the state from its cluster, and clear what was pending. A create that is
+    cleared is not lost: ``up`` takes over what the cluster has; the rest is found by label."""
     done = engine.refresh((), "--clear-pending-creates")
     locks = parse_locks(done.stderr + done.stdout) if done.returncode else []
     if locks:
@@ -209,8 +206,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
 
 
 def _forget(engine: Engine, seen: Examined, report: Report) -> None:
-    """Leave in the note what the next ``up`` has to take over, and orphans; the note itself goes
-    once there is nothing of either."""
+    """Leave in the note what the next ``up`` takes over, and orphans; with neither it goes."""
     if not seen.noted:
         return
     if not report.steps and not report.left:

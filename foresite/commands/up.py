@@ -42,10 +42,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def select(engine: Engine) -> None:
-    """Make sure of the stack, and that nobody else works on it. Raises UsageError.
-
-    Hold the site alone for it: a dead lock is released, and with it goes every other.
-    """
+    """Make sure of the stack, and that nobody else works on it. Raises UsageError. Hold the site
+    alone for it: with a dead lock every other is released."""
     if not engine.release_dead_lock(say):
         raise UsageError("nothing was changed; wait for the other run, or end it")
     engine.select()
@@ -92,10 +90,8 @@ def apply(
     *,
     refresh: bool = False,
 ) -> Outcome | None:
-    """Register a site that is ready; None where that failed.
-
-    Raises UsageError for what would be lost without being named, and then nothing was changed.
-    """
+    """Register a site that is ready; None where that failed. Raises UsageError, with nothing
+    changed, for what would be lost without being named."""
     for line in found.report_lines():
         say(line)
     found.guard(allow)

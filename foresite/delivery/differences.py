@@ -1,8 +1,5 @@
-"""The drift of a site's clusters from Git, object by object, field by field.
-
-Compared are the fields that a site's objects set: what controllers and the API server add is
-theirs.
-"""
+"""The drift of a site's clusters from Git, field by field of the objects: of those that they set,
+as what controllers and the API server add is theirs."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -23,10 +20,8 @@ Path_ = tuple[str | int, ...]
 
 
 class Difference(NamedTuple):
-    """A field of an object that is not as Git says, and the field manager that last wrote it.
-
-    ``field`` is empty where the whole object is meant.
-    """
+    """A field of an object that is not as Git says, and the field manager that last wrote it; empty
+    ``field``: the whole object."""
 
     object: str
     field: str

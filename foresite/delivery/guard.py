@@ -1,7 +1,5 @@
-"""The guard of ``up``: the losses that someone must acknowledge with a count. The words are those
-of the preview's gates (docs/decisions/0014-gates.md), counted against the state and the clusters
-instead of Git.
-"""
+"""The guard of ``up``: losses that someone must acknowledge with a count. As the preview's gates
+(docs/decisions/0014-gates.md), but against the state and the clusters instead of Git."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

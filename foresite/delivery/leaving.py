@@ -39,10 +39,7 @@ class _Held(NamedTuple):
 
 def mark(engine: Engine, site: Site) -> None:
     """Have Cluster API take the Machines of hosts that are out or spare first, and of no others:
-    a mark of before, of a host that is in service again, goes.
-
-    Raises UsageError.
-    """
+    the mark of a host that is in service again goes. Raises UsageError."""
     if not (hosts := _hosts(site, {OUT, SPARE})):
         return
     held, machines = _lists(engine, site, _METAL3_MACHINES, _MACHINES)

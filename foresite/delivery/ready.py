@@ -96,10 +96,8 @@ def ready(engine: Engine, site: Site, *, writes: bool = False) -> Ready:
 
 
 def _check_room(engine: Engine, site: Site) -> None:
-    """Refuse a disk that the state does not fit on: Pulumi would leave half a file of it.
-
-    Only of a backend that is a folder of this machine. Raises UsageError.
-    """
+    """Refuse a disk that the state does not fit on: Pulumi would leave half a file of it. Only of a
+    backend that is a folder of this machine. Raises UsageError."""
     kept = folder(engine.environment)
     if kept is None:
         return

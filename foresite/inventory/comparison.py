@@ -21,10 +21,8 @@ _ARCH = {"x86_64": "amd64", "aarch64": "arm64"}
 _NEAR = 0.02
 """Share by which memory and disks may differ from a profile: firmware keeps some, makers round."""
 
-
 _Check = tuple[str, str, list[str], str]
-"""A difference: the column that says it, what it is, and both values; none are found where nobody
-knows."""
+"""A difference: the column that says it, what it is, and both values, if known."""
 
 
 def compare(site: Site, file: str, lines: list[str], known: Mapping[str, Json]) -> list[Problem]:

@@ -12,8 +12,7 @@ KINDS = {"BareMetalHost": "baremetalhosts", "HardwareData": "hardwaredata"}
 
 
 def read_objects(path: Path, namespace: str) -> list[Json]:
-    """The objects of a file that ``kubectl get -o json`` wrote; of several namespaces those of
-    ``namespace``. Raises UsageError."""
+    """The objects that ``kubectl get -o json`` wrote, of ``namespace`` alone. Raises UsageError."""
     try:
         body = parse_json(read_regular(path, MAX_FILE))
     except ValueError as error:

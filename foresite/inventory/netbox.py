@@ -13,8 +13,7 @@ from foresite.inventory.records import SOURCES, Intake, Rules, at_path, explain
 from schemas.kubernetes.bodies import Json, items
 
 PAGE, MAX_PAGES, MAX_BYTES = 1000, 100, 16 * 1024 * 1024
-"""Objects that are asked for at once (MAX_PAGE_SIZE, NetBox's default), pages of one question, and
-bytes of one answer, at most."""
+"""Objects asked for at once (NetBox's MAX_PAGE_SIZE), pages of a question, bytes of an answer."""
 SECONDS = 60.0
 """Time for one answer."""
 _IDS = 100

@@ -1,8 +1,5 @@
-"""A proposed host list: what a source adds to the list in Git, and where the two differ.
-
-Lines keep their order, and columns and cells that the source does not know stay. What differs is
-shown, and is not changed unless ``--take`` names the column.
-"""
+"""A proposed host list: what a source adds to the list in Git, in its order, and where the two
+differ, which is shown, and changed only where ``--take`` names the column."""
 
 import csv
 import io

@@ -26,7 +26,6 @@ _BOOK, _ZIPPED = "xl/workbook.xml", {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}
 _ABOVE = 20
 """Lines in which the headings are looked for: titles stand above them."""
 
-
 Table = tuple[str, Sequence[Sequence[Any]]]
 """The name of a file and sheet, and its rows."""
 

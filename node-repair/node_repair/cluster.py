@@ -32,11 +32,8 @@ class ClusterError(Exception):
 
 
 class Cluster:
-    """The API server of a kubeconfig, or of the pod's own cluster where none is given.
-
-    A request takes at most ``seconds``, a change ``CHANGE_SECONDS``. Raises ClusterError where the
-    kubeconfig cannot be read.
-    """
+    """The API server of a kubeconfig, or else of the pod's own cluster. A request takes ``seconds``
+    at most, a change ``CHANGE_SECONDS``. Raises ClusterError for an unreadable kubeconfig."""
 
     def __init__(self, kubeconfig: str = "", seconds: float = 30.0) -> None:
         settings = Configuration()

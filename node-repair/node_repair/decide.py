@@ -27,9 +27,8 @@ reboot: a host's devices are reset once between two of its starts."""
 HELD_NAME = "turns-held-"
 _GIVEN_UP = re.compile(r"late|refused-[a-z-]+")
 _STUCK = "Another NodeOperation"
-"""How the reason of an operation begins that took its own taint for another's, as after a flap or a
-kill between two writes: it never looks again (node-operation-controller 0ac94deb,
-reconcilePending)."""
+"""How the reason of an operation begins that took its own taint for another's, as after a flap: it
+never looks again (node-operation-controller 0ac94deb, reconcilePending)."""
 
 
 class Change(NamedTuple):
@@ -267,8 +266,7 @@ class _Round:
     # --- new slots ---
 
     def _choose(self, living: list[Node]) -> Iterator[str]:
-        """Give slots, to those first whose drain disturbs least; the nodes whose pods must be known
-        before."""
+        """Give slots, least disturbing drains first; the nodes whose pods must be known before."""
         for name, pool in self.settings.pools.items():
             mine = [each for each in self.state.nodes if each.pool == name]
             racks = {each.rack for each in mine if pool.by_rack and each.slot is not None}
@@ -294,8 +292,7 @@ class _Round:
                     self.slots[name, remediator] += 1
 
     def _waits(self, node: Node, remediator: str) -> bool:
-        """True if a node may get a slot. One that does not answer cannot be drained, and is left to
-        Cluster API's health check."""
+        """True if a node may get a slot; one that does not answer is left to Cluster API."""
         found, repair = self.found[node.name], self._pool(node).of(self.found[node.name].fault)
         return (
             repair is not None

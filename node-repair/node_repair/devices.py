@@ -1,9 +1,5 @@
-"""Single faulty devices: a DeviceTaintRule for each device that a condition of its node names, for
-as long as the node has the condition.
-
-``decide_devices`` is pure. A rule names the device by the node's own pool of its driver, so it
-never reaches a device of another host.
-"""
+"""A DeviceTaintRule for each device that a condition of its node names, as long as the node has it.
+It names the device by the node's own pool of its driver, so it reaches no other host."""
 
 import json
 import logging
@@ -170,8 +166,7 @@ def in_use(
 
 
 def _named(devices: Iterable[Device], reports: Iterable[Report]) -> Iterator[tuple[Device, Report]]:
-    """Each device with each condition that is True and names its address. An address without its
-    function, as kernel messages have it, means all of the device."""
+    """Each device with each True condition that names its address, or that of all its functions."""
     bad = [each for each in reports if each.status == "True"]
     for device in devices:
         for report in bad:

@@ -154,8 +154,7 @@ def policy(rule: ClusterRule) -> Json:
 
 
 def binding(rule: ClusterRule, *, advisory: bool = False) -> Json:
-    """The spec of the binding but for the policy's name; ``advisory``: what breaks the rule is let
-    through, with a warning and an entry in the audit log."""
+    """The binding's spec without the policy's name; ``advisory``: only warn and audit."""
     spec: Json = {"validationActions": ["Warn", "Audit"] if advisory else ["Deny"]}
     if rule.where:
         spec["matchResources"] = dict(rule.where)

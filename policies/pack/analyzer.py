@@ -1,9 +1,6 @@
 """The answers of a policy pack to the engine: which policies there are, and what breaks them.
-
-A resource is judged by all rules at once, from its inputs, before anything is done to it. Rules
-that take all objects of a site are judged at the end, from the same inputs: what a cluster adds is
-not the site's.
-"""
+Resources are judged by all rules at once, from their inputs, before anything is done; rules on all
+objects judge the same inputs at the end."""
 
 import datetime
 from collections.abc import Iterable, Mapping, Sequence

@@ -24,11 +24,8 @@ class UnknownValueError(Exception):
 
 
 def kubernetes_object(kind: str, properties: struct_pb2.Struct, provider: str) -> Object | None:
-    """The object of a resource of type ``kind``; None where it is none, as a provider.
-
-    ``provider`` is the name of its provider, which is that of the cluster (components/shell.py).
-    Raises UnknownValueError.
-    """
+    """The object of a resource of type ``kind``; None for others, such as a provider. ``provider``
+    is named as the cluster (components/shell.py). Raises UnknownValueError."""
     if not kind.startswith(_KIND):
         return None
     body = _plain(json_format.MessageToDict(properties))

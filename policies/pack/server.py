@@ -21,11 +21,8 @@ _LOOKS_EVERY_S = 1.0
 
 
 def main(root: Path, environ: Mapping[str, str]) -> None:
-    """Serve the policies of the stack's site below ``root``; returns when the engine is gone.
-
-    Ends the process with a message where the policies of the site cannot be had: the engine then
-    does nothing.
-    """
+    """Serve the policies of the stack's site below ``root`` until the engine is gone. Without them
+    the process ends with a message, and the engine does nothing."""
     parent = os.getppid()
     try:
         analyzer = analyzer_for(root, environ)
@@ -44,10 +41,8 @@ def main(root: Path, environ: Mapping[str, str]) -> None:
 
 
 def analyzer_for(root: Path, environ: Mapping[str, str]) -> Analyzer:
-    """The policies of the stack that the engine works on; the stack's name is its site's.
-
-    Raises SiteFileError, ExemptionError or DayError.
-    """
+    """The policies of the stack that the engine works on, whose name is its site's. Raises
+    SiteFileError, ExemptionError or DayError."""
     names = {rule.name for rule in RULES}
     site = site_policies(root / "sites", environ.get(_STACK, ""), names)
     ours()

@@ -1,8 +1,5 @@
-"""The policies of a site's file and of its region's; the pack shares no code with the model.
-
-Both read the same text; where it is not a file that the model would take, the program that the
-engine runs says so.
-"""
+"""The policies of a site's file and of its region's; the pack shares no code with the model. Of a
+file that the model would not take, the program that the engine runs says so."""
 
 from collections.abc import Collection, Mapping
 from pathlib import Path
@@ -33,9 +30,7 @@ class SitePolicies(NamedTuple):
 
 def site_policies(sites: Path, name: str, taken: Collection[str]) -> SitePolicies:
     """The policies of the site ``name`` in the folder ``sites``; none of a stack without a site.
-
-    ``taken`` are the names of rules that are there already. Raises SiteFileError.
-    """
+    ``taken`` are rules' names already. Raises SiteFileError."""
     file = f"{name}.yaml"
     if not (sites / file).exists():
         return SitePolicies(OwnRules(), (), {})

@@ -20,8 +20,7 @@ _SHAPES = (
     (Pod, Container, Iterator[Found]),
     (Sequence[Object], Iterator[tuple[Object, Found]]),
 )
-"""What checks take, and what they yield: a private function of this shape is the check of the rule
-of its name."""
+"""What checks take and yield: a private function of this shape is the check of its rule."""
 CHECKS: dict[str, tuple[ModuleType, Callable[..., Any]]] = {
     name.removeprefix("_").replace("_", "-"): (module, function)
     for module in MODULES

@@ -23,8 +23,7 @@ _WHOLE = re.compile(r"(?:0|[1-9][0-9]*)(?:k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?")
 
 
 def is_extended(resource: str) -> bool:
-    """True if a device plugin or a site counts a resource (Kubernetes 1.34,
-    pkg/apis/core/v1/helper, IsExtendedResourceName)."""
+    """True if a plugin or a site counts a resource (Kubernetes 1.34, IsExtendedResourceName)."""
     native = "/" not in resource or "kubernetes.io/" in resource
     return not native and not resource.startswith("requests.")
 
@@ -82,8 +81,7 @@ def _device_plugin_nodes(pod: Pod) -> Iterator[Found]:
 
 
 def _chooses(pod: Pod) -> bool:
-    """True if a pod selects its nodes by hardware: any term of an affinity is enough for a node, so
-    each has to."""
+    """True if a pod selects its nodes by hardware, in each term of an affinity: any is enough."""
     required = "requiredDuringSchedulingIgnoredDuringExecution"
     affinity = mapping(pod.spec, "affinity", "nodeAffinity", required)
     terms = [

@@ -1,7 +1,5 @@
-"""What is asked only of objects that a team brings: Foresite answers for its own.
-
-A chart may need any of it, so each is a danger that somebody allows (policies/third_party.toml).
-"""
+"""What is asked only of objects that a team brings: Foresite answers for its own. A chart may need
+any of it, so each is a danger that somebody allows (policies/third_party.toml)."""
 
 from collections.abc import Iterator, Sequence
 

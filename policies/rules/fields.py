@@ -42,16 +42,16 @@ def _holders(each: Object, of: str | list[str]) -> Iterator[tuple[str, str, Json
 
 
 def _values(value: Any, steps: Sequence[str], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """The values at some steps below one: ``*`` is each item of a list, and what is not there is
-    None."""
+    """The values at steps below one, by fields.toml; what is not there is None."""
     if not steps:
         yield path, value
     elif steps[0] == "*":
         for index, item in enumerate(value if isinstance(value, list) else ()):
             yield from _values(item, steps[1:], (*path, index))
     else:
-        inner = value.get(steps[0]) if isinstance(value, dict) else None
-        yield from _values(inner, steps[1:], (*path, steps[0]))
+        for step in steps[0].split("|"):
+            inner = value.get(step) if isinstance(value, dict) else None
+            yield from _values(inner, steps[1:], (*path, step))
 
 
 def _is_refused(row: Row, value: Any) -> bool:

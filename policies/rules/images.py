@@ -1,6 +1,5 @@
-"""Running programs are the reviewed ones: images of containers by digest and registry, and images
-of operating systems by checksum, in every kind of object.
-"""
+"""Programs that run are the reviewed ones: container images by digest and registry, images of
+operating systems by checksum, in every kind of object."""
 
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
-"""Names and labels that an API server takes, and that are nobody else's.
-
-Source: Kubernetes 1.34, pkg/apis/*/validation and k8s.io/apimachinery, pkg/util/validation.
-"""
+"""Names and labels that an API server takes (Kubernetes 1.34, pkg/apis/*/validation; apimachinery,
+pkg/util/validation), and that are nobody else's."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -21,7 +19,6 @@ ANNOTATION_BYTES = 256 * 1024
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _TABLE = read_table(__file__)
 _PREFIX = re.compile(_TABLE["forms"]["subdomain"]["pattern"])
-
 
 RESERVED = ("kube-", "openshift-")
 """Prefixes of the namespaces that Kubernetes and OpenShift reserve."""

@@ -17,11 +17,9 @@ from schemas.kubernetes.tables import read_table
 WEBHOOKS = frozenset({"ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"})
 POLICIES = frozenset({"ValidatingAdmissionPolicy", "MutatingAdmissionPolicy"})
 NEEDED = frozenset({"*", "pods", "nodes", "leases", "events", "pods/*", "*/*", "nodes/*"})
-"""Resources that a cluster must write to recover (Kubernetes documentation, Admission Webhook
-Good Practices)."""
+"""What a cluster must write to recover (Kubernetes docs, Admission Webhook Good Practices)."""
 NODE_PORTS = {int(port): owner for port, owner in read_table(__file__)["node_ports"].items()}
-"""TCP ports of every node (Kubernetes documentation, Ports and Protocols; kube-proxy's and the
-kubelet's defaults)."""
+"""TCP ports of every node (Kubernetes docs, Ports and Protocols; kube-proxy, kubelet)."""
 
 
 def _webhook_blocks(each: Object) -> Iterator[Found]:

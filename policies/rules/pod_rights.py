@@ -89,17 +89,6 @@ def _volume_types(pod: Pod) -> Iterator[Found]:
             yield say("volume-types", f"{path}.{kinds[0]}", *values)
 
 
-def _probe_host(_: Pod, each: Container) -> Iterator[Found]:
-    hooks = mapping(each.body, "lifecycle")
-    handlers = {name: mapping(each.body, name) for name in standard.PROBES}
-    handlers |= {f"lifecycle.{name}": mapping(hooks, name) for name in standard.HOOKS}
-    for name, handler in handlers.items():
-        for kind in ("httpGet", "tcpSocket"):
-            host = mapping(handler, kind).get("host")
-            if host:
-                yield say("probe-host", f"{each.path}.{name}.{kind}.host", host, each.name)
-
-
 def _sysctls(pod: Pod) -> Iterator[Found]:
     for index, each in items(pod.security, "sysctls"):
         if text(each.get("name")) not in standard.SYSCTLS:

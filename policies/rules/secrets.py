@@ -1,7 +1,5 @@
-"""No secret in an object: what is in Git, in a plan or in a state is read by many. References only.
-
-How credentials look is in schemas/kubernetes/secret_forms.py.
-"""
+"""No secret in an object, which many read in Git, plans and states: references only. How
+credentials look is in schemas/kubernetes/secret_forms.py."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -1,6 +1,5 @@
-"""The rights of a pod: the controls of the Pod Security Standard "restricted", and beyond it the
-token by which a pod asks the API server, and a container's own files.
-"""
+"""The rights of a pod: controls of the Pod Security Standard "restricted", and beyond it the token
+by which a pod asks the API server, and a container's own files."""
 
 from collections.abc import Iterator, Sequence
 

@@ -128,8 +128,7 @@ def at_edits(problems: Sequence[Problem], before: Input, after: Input) -> tuple[
 
 
 def _codes(site: Site) -> Counter[Code]:
-    """The codes of a site's problems. Raises ValueError where so little is left of it that rules
-    find no section."""
+    """The codes of a site's problems. Raises ValueError where too little is left of it."""
     try:
         return Counter(each.code for each in site_findings(site))
     except AttributeError as error:

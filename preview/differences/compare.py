@@ -20,11 +20,8 @@ ORDERS = ("in one order", "in another order")
 
 
 def compare(name: str, before: Side | None, after: Side | None) -> SiteChange:
-    """The differences between two sides of a site.
-
-    Objects are paired by component and logical name, which stays while an object means the same.
-    Where the site moves to another management cluster, no object of either's own changes by that.
-    """
+    """The differences between two sides of a site. Objects are paired by component and logical
+    name, which stays while one means the same; another management cluster changes none."""
     mine: Mapping[Name, Manifest] = before.objects if before else {}
     theirs: Mapping[Name, Manifest] = after.objects if after else {}
     changes: dict[Name, ObjectChange] = {}

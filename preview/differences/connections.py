@@ -1,8 +1,5 @@
-"""The clusters of a site: another kubeconfig context moves objects that do not differ.
-
-A context is how Pulumi tells clusters apart (``cluster_identifier`` in components/shell.py). To
-which cluster a name leads is written in nobody's repository.
-"""
+"""The clusters of a site: another kubeconfig context moves objects that do not differ. By it Pulumi
+tells clusters apart (``cluster_identifier``, components/shell.py); its meaning is in no Git."""
 
 from collections.abc import Iterator
 

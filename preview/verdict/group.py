@@ -8,11 +8,8 @@ from schemas.kubernetes.grouping import group_by_key
 
 
 def group_sites(sites: Iterable[SitePreview]) -> tuple[Entry, ...]:
-    """The sites by their verdicts and reasons, worst first, then by name.
-
-    How many hosts it happens to may differ. Losses are always a site's own, and so are problems but
-    those of a file that sites share.
-    """
+    """The sites by their verdicts and reasons, worst first, then by name. Numbers of hosts may
+    differ; losses are always a site's own, as are problems but those of a shared file."""
     groups = group_by_key((_kind(site), site) for site in sites)
 
     def concerned(site: SitePreview) -> int:

@@ -1,8 +1,5 @@
-"""How much more there would be: objects of a site, and bytes of one object.
-
-A generated file that doubled has stopped fleets; so has an object too large for those who read it.
-A site that is new, ends, or comes back from its end is compared with nothing.
-"""
+"""How much more there would be: objects of a site, and bytes of one object, as a doubled or too
+large file has stopped fleets. Sites that are new, end, or come back are compared with nothing."""
 
 import json
 from typing import NamedTuple

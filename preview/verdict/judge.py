@@ -39,11 +39,8 @@ _SHARED = read_table(__file__)
 def judge(
     site: SiteChange, causes: Mapping[Name, tuple[Cause, ...]], owners: Mapping[str, str]
 ) -> SitePreview:
-    """The verdict on a change to a site.
-
-    ``causes`` are the edits behind each object that differs, ``owners`` whose BMC a host has that
-    was another's.
-    """
+    """The verdict on a change to a site. ``causes`` are the edits behind each object that differs,
+    ``owners`` whose BMC a host has that was another's."""
     effects = [*_effects(site, owners)]
     reasons = tuple(
         Reason(each, _object(site, each.name).title, causes.get(each.name, ())) for each in effects
@@ -195,10 +192,8 @@ def _machines_lost(site: SiteChange, effects: Iterable[Effect]) -> int:
 
 
 def _deletions(site: SiteChange, effects: Sequence[Effect]) -> Iterator[Deletion]:
-    """The permanent losses of the change, which the pull request must acknowledge with a count.
-
-    A host that leaves the list and the machine that its pool then has too many count once.
-    """
+    """The permanent losses of the change, which the pull request must acknowledge with a count; a
+    host that leaves the list and its pool's surplus machine count once."""
     gone = {name: each for name, each in site.changes.items() if _deletes(site, each)}
     gone_hosts = (each.one.body for each in gone.values() if each.group_kind == kinds.HOST)
     hosts = sum(not is_out(body) for body in gone_hosts)

@@ -1,7 +1,5 @@
-"""The effect of a change on the objects of the cache: keys that move, and objects lost with disks.
-
-Which keys move is the component's to say; which hosts lose their disks is in their verdicts.
-"""
+"""The effect of a change on the objects of the cache: keys that move, as the component says, and
+objects lost with disks, as the hosts' verdicts say."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -56,11 +54,8 @@ def _idle(before: Site, after: Site) -> Iterator[str]:
 
 
 def consequences(site: SiteChange) -> Iterator[Consequence]:
-    """The consequences for users of the cache beside keys that move and disks that are wiped.
-
-    Of a site whose own cluster is not named yet it is what will hold once it is, with the pods that
-    would restart.
-    """
+    """The consequences for users of the cache beside keys that move and disks that are wiped; of a
+    site whose own cluster is not named, those once it is, with the pods that would restart."""
     if site.before is None or site.after is None:
         return
     named = [each.fleet.context is not None for each in site.sides]

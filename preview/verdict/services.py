@@ -23,10 +23,8 @@ _POLICY, _FIRMWARE = _KINDS["policy"], _KINDS["firmware"]
 
 
 def services(site: SiteChange) -> Iterator[Consequence]:
-    """The consequences for people and jobs of a site, the worst first.
-
-    ``applied`` is false where they will hold once the site's own cluster is named.
-    """
+    """The consequences for people and jobs of a site, the worst first; ``applied`` is false where
+    they will hold once the site's own cluster is named."""
     if site.before is None or site.after is None or decommission.special(site):
         return
     applied = all(side.fleet.context is not None for side in site.sides)

@@ -45,8 +45,7 @@ def _kept(text: str) -> Mapping[tuple[str, str], Json]:
 
 
 def kept_machines(site: Site, pool: Pool) -> Json | None:
-    """The MachineDeployment or KubeadmControlPlane of a pool that stays as it is; None where
-    Foresite makes it."""
+    """The MachineDeployment or KubeadmControlPlane of a pool that is kept; None: it is made."""
     if pool.role is Role.CONTROL_PLANE:
         return kept(site).get((CONTROL_PLANE, management_names(site).control_plane))
     return kept(site).get((DEPLOYMENT, pool.adopted.deployment)) if pool.adopted else None

@@ -58,11 +58,9 @@ def scheduler_gates(site: Site) -> dict[str, bool]:
 
 
 def device_taint_gates(site: Site) -> dict[str, bool]:
-    """Feature gates by which the API server and the default kube-scheduler know taints of devices.
-
-    The controller manager needs none: it acts on NoExecute alone, which Foresite does not write
-    (Kubernetes 1.34, pkg/controller/devicetainteviction).
-    """
+    """Feature gates by which the API server and the default kube-scheduler know taints of devices;
+    the controller manager acts on NoExecute alone, which Foresite does not write (Kubernetes 1.34,
+    pkg/controller/devicetainteviction)."""
     if not taints_devices(site):
         return {}
     version = site.file.cluster.kubernetes
@@ -115,8 +113,7 @@ def completed_models(site: Site) -> tuple[str, ...]:
 
 
 def counted_models(site: Site) -> tuple[str, ...]:
-    """The models that Kueue's topology counts on nodes by a resource that no plugin makes: node
-    feature discovery gives it to them."""
+    """The models that Kueue counts on nodes by a resource of node feature discovery's."""
     backends = {model: site.backend_of(model) for model in completed_models(site)}
     return tuple(
         model
@@ -127,8 +124,7 @@ def counted_models(site: Site) -> tuple[str, ...]:
 
 
 def pod_runtime(site: Site, model: str) -> str | None:
-    """The RuntimeClass that pods of a model need; None where their devices come by CDI, from the
-    GPU operator or a DRA driver."""
+    """The RuntimeClass of a model's pods; None where devices come by CDI (operator, DRA)."""
     settings = site.file.accelerators
     by_cdi = settings is None or settings.model_by is ModelBy.DRA
     by_cdi = by_cdi or uses_gpu_operator(site, model)

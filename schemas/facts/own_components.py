@@ -1,9 +1,6 @@
-"""The objects of components of one's own: asked for in a process of their own.
-
-A component gets a copy of the site, and gives back plain data. So whatever it raises, exits or
-never comes back from is a fault of that component. The process keeps it from the network, other
-programs and files that it would write; that guards against mistakes, and is no sandbox.
-"""
+"""The objects of components of one's own, asked for in processes of their own, without network,
+other programs, or files to write. They get a copy of the site and give plain data back: what they
+raise, exit or hang in is their fault. It guards against mistakes, and is no sandbox."""
 
 import functools
 import json
@@ -23,7 +20,6 @@ DEADLINE_S = 30
 """Seconds that a component may take for the objects of one site."""
 MAX_OBJECTS, MAX_BYTES = 2000, 4 * 1024 * 1024
 """The most objects of a component at one site, and their bytes."""
-
 
 _ZONES = {"1": "AAA12", "2": "BBB-14"}
 """Zones whose days are never the same: a component that asks for the day makes other objects."""

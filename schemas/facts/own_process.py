@@ -1,7 +1,5 @@
-"""The process that makes the objects of a component of one's own: a question and an answer as JSON.
-
-What the component prints goes nowhere: stdout is the answer.
-"""
+"""The process that makes the objects of a component of one's own: a question and an answer as JSON
+on stdout; what the component prints goes nowhere."""
 
 import itertools
 import json

@@ -4,13 +4,11 @@ from schemas.facts.site import Site
 from schemas.kubernetes.manifests import read_manifests
 
 MAX_MANIFEST_BYTES = 900_000
-"""Bytes that one ConfigMap holds with room to spare (etcd refuses requests over 1.5 MiB, the API
-server ConfigMaps over 1 MiB)."""
+"""Bytes of one ConfigMap, with room to spare (etcd takes 1.5 MiB, the API server 1 MiB)."""
 ENFORCING = frozenset(
     {"antrea-agent", "calico-node", "canal", "cilium", "kube-router", "tigera-operator"}
 )
-"""Names of programs that enforce NetworkPolicies, in the manifests that their projects publish.
-Flannel's, kube-flannel-ds, enforces none."""
+"""Programs that enforce NetworkPolicies, as their manifests name them; Flannel's does not."""
 
 
 def isolates_teams(site: Site) -> bool:

@@ -1,8 +1,5 @@
-"""Quotas of an accelerator model: the guarantees of teams, the holder of limits, the site's supply.
-
-Rules judge guarantees by this, and components write limits by it. What rollouts take out follows
-from schemas/facts/rollout.py.
-"""
+"""Quotas of an accelerator model: guarantees, the holder of limits, the site's supply. Rules judge
+by this and components write limits by it; what rollouts take out: schemas/facts/rollout.py."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -100,10 +97,8 @@ def supply(site: Site, model: str) -> Supply:
 
 
 def machines_out(site: Site, pool: Pool) -> int:
-    """Machines of a pool that are missing at worst while its template is rolled out.
-
-    A surge takes none out. With OnDelete a person chooses when and how many.
-    """
+    """Machines of a pool that are missing at worst while its template is rolled out: none by a
+    surge, and with OnDelete as a person chooses."""
     rollout = pool.rollout
     limits = rollout.max_unavailable, rollout.max_surge
     if pool.role is Role.CONTROL_PLANE:
@@ -115,8 +110,7 @@ def machines_out(site: Site, pool: Pool) -> int:
 
 
 def groups(site: Site, pool: Pool) -> list[tuple[str | None, int]]:
-    """The units of a rollout: the pool or, where its rollout is by zone, each zone. Each has its
-    number of machines."""
+    """The units of a rollout: the pool or, by zone, each zone, with their numbers of machines."""
     by_zone = pool.role is Role.WORKER and pool.rollout.by_zone
     zones = site.zones_of(pool) if by_zone else (None,)
     return [(zone, site.replicas(pool, zone)) for zone in zones]

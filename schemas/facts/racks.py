@@ -1,5 +1,4 @@
-"""Racks: those of two zones, those that are NVLink domains, and what a site says of ComputeDomains
-(IMEX) in these."""
+"""Racks: those of two zones, NVLink domains, and what a site says of ComputeDomains (IMEX)."""
 
 from collections.abc import Iterable, Iterator
 

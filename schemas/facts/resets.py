@@ -12,11 +12,9 @@ from schemas.model.vocabulary import Fault, RemediatorKind
 
 
 def reset_first(site: Site, pool: Pool) -> Reset | None:
-    """The reset for which programs of a pool's hosts are prepared, whoever repairs them: so they do
-    not restart when a remediator comes or goes. None where the site does not ask for resets.
-
-    What the GPU operator and DRA drivers run keeps the devices open, so a reset would fail there.
-    """
+    """The reset for which programs of a pool's hosts are prepared, whoever repairs them, so that
+    they do not restart when a remediator comes or goes; None where not asked for, or where the GPU
+    operator's or DRA drivers' programs keep the devices open."""
     model, remediation = site.model(pool), site.file.remediation
     if model is None or remediation is None or not remediation.reboot.reset_first:
         return None

@@ -40,11 +40,8 @@ class Waves(NamedTuple):
 
 
 def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> Waves:
-    """The rollout of ``machines`` on as many hosts and ``spares`` free ones.
-
-    A surge beyond the spares waits without harm as long as old machines may go: each host that
-    gets free serves the next new machine.
-    """
+    """The rollout of ``machines`` on as many hosts and ``spares`` free ones. A surge beyond these
+    waits without harm while old machines may go: each freed host serves the next new one."""
     out = min(max_unavailable, machines)
     at_once = min(out + min(max_surge, spares), machines)
     if machines and not at_once:
@@ -65,8 +62,7 @@ def missing(before: int, after: int, unavailable: int) -> int:
 
 
 def takes_all(limit: int, members: int) -> bool:
-    """True if a limit lets all members be out at once. A single member is never counted so: nothing
-    else is possible for it."""
+    """True if a limit lets all members be out at once; not of a single one, which has to be."""
     return 1 < members <= limit
 
 

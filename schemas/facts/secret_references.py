@@ -1,8 +1,5 @@
-"""The Secrets that a site refers to, without ever seeing one: where each is, and what is read.
-
-Components write the names into their objects; who fills the Secrets, by hand or by the External
-Secrets Operator, goes by this list.
-"""
+"""The Secrets that a site refers to, never seen: where each is, and what is read. Components write
+the names into objects; people, or the External Secrets Operator, fill them by this list."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -18,10 +15,8 @@ ENCRYPTION_KEY = "encryption.yaml"
 
 
 class SecretReference(NamedTuple):
-    """A Secret that some object of the site names, and the keys of its data that are read.
-
-    ``management`` says that it is on the management cluster, else it is on the site's own.
-    """
+    """A Secret that some object of the site names, and the keys of its data that are read; on the
+    management cluster (``management``), or on the site's own."""
 
     management: bool
     namespace: str
@@ -30,11 +25,8 @@ class SecretReference(NamedTuple):
 
 
 def secret_references(site: Site) -> list[SecretReference]:
-    """Every Secret that the site refers to, each once with all keys that are read of it.
-
-    Not among them is what the site's own manifests of its pod network name: External Secrets cannot
-    run before the pod network does.
-    """
+    """Every Secret that the site refers to, each once with all keys that are read of it; but not
+    those in the manifests of its pod network, before which External Secrets cannot run."""
     found: dict[tuple[bool, str, str], dict[str, None]] = {}
     parts = (_bmcs, _keys, _reboots, _receivers, _snapshots)
     for each in (reference for part in parts for reference in part(site)):
@@ -67,8 +59,7 @@ def _keys(site: Site) -> Iterator[SecretReference]:
 
 
 def _reboots(site: Site) -> Iterator[SecretReference]:
-    """The kubeconfigs by which the reboot programs of hosts log in to the management cluster. Only
-    remediators of kind Node Operation Controller have such reboots."""
+    """The kubeconfigs of reboot programs for the management cluster (Node Operation Controller)."""
     remediation = site.file.remediation
     if remediation is None:
         return

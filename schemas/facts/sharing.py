@@ -32,8 +32,7 @@ def devices_of_pod(pool: Pool, devices: int) -> int:
 def with_shares(
     file: SiteFile, hardware: Mapping[str, HardwareProfile], records: Mapping[str, AcceleratorModel]
 ) -> Mapping[str, AcceleratorModel]:
-    """The records of cards, and of the shares of the site's pools; parts of a faulty site that are
-    not there (holes) have none."""
+    """The records of cards, and of the shares of pools; parts that are holes have none."""
     found: dict[str, AcceleratorModel] = {}
     for pool in getattr(file, "pools", ()):
         with suppress(AttributeError):

@@ -98,10 +98,8 @@ class Site:
         return tuple(zone.name for zone in self.file.zones if zone.name in used)
 
     def replicas(self, pool: Pool, zone: str | None = None) -> int:
-        """Machines of a pool (in one zone): its hosts less those that are free.
-
-        Spares of a pool that keeps its zones apart are kept in each zone.
-        """
+        """Machines of a pool (in one zone): its hosts less those that are free. Spares of a pool
+        that keeps its zones apart are kept in each zone."""
         if pool.rollout.by_zone and zone is None:
             return sum(self.replicas(pool, each) for each in self.zones_of(pool))
         return max(0, len(self.hosts_of(pool, zone)) - self.free(pool, zone))

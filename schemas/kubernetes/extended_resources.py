@@ -8,11 +8,8 @@ _QUOTAS = "requests."
 
 
 def reserved_domain_reason(domain: str) -> str | None:
-    """The reason why a domain cannot be that of a site's resources; None where it can.
-
-    Kubernetes looks for ``kubernetes.io/`` anywhere in the name, so ``mykubernetes.io`` is its own
-    too. It would take k8s.io, which its project owns.
-    """
+    """Why a domain cannot be that of a site's resources, if so. Kubernetes looks for
+    ``kubernetes.io/`` anywhere, so ``mykubernetes.io`` is its own too; k8s.io is its project's."""
     if domain.endswith("kubernetes.io") or f".{domain}".endswith(".k8s.io"):
         return f"resources of the domain {domain} are Kubernetes' own"
     if domain.startswith(_QUOTAS):

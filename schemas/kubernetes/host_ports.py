@@ -3,8 +3,7 @@
 from schemas.kubernetes.tables import read_table
 
 NODE_PORT_RANGE = range(30_000, 32_768)
-"""Ports that Kubernetes hands out to Services on all hosts (1.34, pkg/kubeapiserver/options/
-options.go, DefaultServiceNodePortRange)."""
+"""Ports of Services on all hosts (Kubernetes 1.34, options.go, DefaultServiceNodePortRange)."""
 _OWNERS = read_table(__file__)
 
 

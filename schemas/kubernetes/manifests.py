@@ -61,11 +61,8 @@ class ManifestError(ValueError):
 
 
 def read_manifests(text: str) -> tuple[dict[str, Any], ...]:
-    """The objects of a YAML stream, in its order, with ``List`` objects taken apart.
-
-    Raises ManifestError, a ValueError, where the text is not YAML, or an object has no apiVersion,
-    kind or name.
-    """
+    """The objects of a YAML stream, in its order, with ``List`` objects taken apart. ManifestError,
+    a ValueError, where the text is not YAML, or one has no apiVersion, kind or name."""
     return tuple(item for item, _ in read_objects(text))
 
 
@@ -84,10 +81,8 @@ def read_objects(text: str) -> tuple[tuple[dict[str, Any], int], ...]:
 
 @functools.lru_cache(maxsize=256)
 def read_documents(text: str, *, strict: bool = True) -> tuple[tuple[Any, int], ...]:
-    """The documents of a YAML stream that are not empty, each with the line that it starts on.
-
-    Raises ManifestError; UnicodeEncodeError for half a character of UTF-16.
-    """
+    """The documents of a YAML stream that are not empty, each with its first line. ManifestError;
+    or UnicodeEncodeError for half a character of UTF-16."""
     composer = _Composer(text, strict=strict)
     try:
         found = tuple(composer.documents())
@@ -207,8 +202,7 @@ def _foreign(event: Any) -> ManifestError:
 
 
 def scalar(text: str) -> str | int | float | bool | None:
-    """The value of a scalar without quotes: a boolean, null, a number, or else text. Dates stay
-    text (go-yaml 2.4, decode.go)."""
+    """A scalar without quotes: boolean, null, number or text, also a date (go-yaml 2.4)."""
     if text in _WORDS:
         return _WORDS[text]
     if text[0] not in "+-.0123456789":

@@ -1,7 +1,4 @@
-"""Texts as a message may show them: without keys, and short.
-
-What a key looks like is in schemas/kubernetes/secret_forms.py.
-"""
+"""Texts as a message may show them: short, without keys (schemas/kubernetes/secret_forms.py)."""
 
 import re
 
@@ -36,8 +33,7 @@ def mask_command(text: str) -> str:
 
 
 def shorten(value: object, limit: int = 60) -> str:
-    """``value`` as one printable line of at most ``limit`` characters, for showing to a person;
-    what looks like a key is hidden."""
+    """``value`` as one printable line of at most ``limit`` characters, without keys."""
     # Before it is cut: half a key is still half a key.
     text = mask(value if isinstance(value, str) else repr(value))
     # A crafted value must not move the reader's cursor or hide what follows it.

@@ -1,8 +1,5 @@
-"""Labels of nodes: who sets which, and the way each takes to its node.
-
-Cluster API copies labels of some domains from a Machine to its node, in place; all others are an
-argument of the kubelet, so a change of them re-images the host.
-"""
+"""Labels of nodes: who sets which, and how it gets there. Cluster API copies those of some domains
+from Machines in place; others are the kubelet's arguments, so a change re-images the host."""
 
 from collections.abc import Iterable, Mapping
 

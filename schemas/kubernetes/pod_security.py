@@ -1,7 +1,5 @@
-"""The Pod Security Standards, as lists: what a pod may be and have at each level.
-
-Source: k8s.io/pod-security-admission v0.34.3, policy/check_*.go and api/constants.go.
-"""
+"""The Pod Security Standards, as lists: what a pod may be and have at each level
+(k8s.io/pod-security-admission v0.34.3, policy/check_*.go and api/constants.go)."""
 
 from schemas.kubernetes.tables import read_table
 

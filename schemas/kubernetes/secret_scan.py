@@ -1,8 +1,5 @@
-"""Finds keys and passwords in texts, by the table in secret_forms.py: text in, places out.
-
-Whether what is found is a problem, and whom to tell, is for others to decide. Each function reads a
-text once, however large it is.
-"""
+"""Finds keys and passwords in texts, by the table in secret_forms.py; whom to tell is for others to
+decide. Each function reads a text once, however large it is."""
 
 import base64
 import binascii
@@ -149,9 +146,8 @@ def is_secret(name: str, value: str) -> bool:
 
 
 def secret_words(words: Sequence[str]) -> Iterator[tuple[int, int, str]]:
-    """The secrets in a command, behind a flag with a secret's name: the index of the word with the
-    secret, that of its flag, and the secret. It stands as ``--flag=value``, or in the word after
-    the flag."""
+    """The secrets in a command, behind a flag with a secret's name (``--flag=value``, or in the
+    next word): the index of the word with the secret, that of its flag, and the secret."""
     for index, (word, following) in enumerate(zip_longest(words, words[1:], fillvalue="")):
         flag, equals, given = word.partition("=")
         at = index

@@ -1,8 +1,6 @@
-"""Label selectors: what labels have to be for a selector to choose them.
-
-Source: Kubernetes 1.34, apimachinery pkg/labels/selector.go; component-helpers
-scheduling/corev1/nodeaffinity/nodeaffinity.go.
-"""
+"""Label selectors: what labels have to be for a selector to choose them (Kubernetes 1.34,
+apimachinery pkg/labels/selector.go; component-helpers
+scheduling/corev1/nodeaffinity/nodeaffinity.go)."""
 
 from collections.abc import Callable, Mapping
 from typing import Any

@@ -10,16 +10,14 @@ from typing import Any
 
 @cache
 def read_table(module: str, name: str = "") -> dict[str, Any]:
-    """The table beside a module (its ``__file__``): the one of the module's name, or another. Never
-    change it."""
+    """The table beside a module (``__file__``), of its name or another. Never change it."""
     path = Path(module)
     file = path.with_name(name) if name else path.with_suffix(".toml")
     return tomllib.loads(file.read_text("utf-8"))
 
 
 def write_pages(pages: Mapping[Path, str], arguments: Sequence[str]) -> int:
-    """Write generated files, or with ``--check`` say which differ; the exit code: 1 where one does,
-    2 for another argument."""
+    """Write generated files, or with ``--check`` compare them; exit code 1: differs, 2: usage."""
     if arguments not in ([], ["--check"]):
         print("the one argument is --check: write nothing, and compare", file=sys.stderr)
         return 2

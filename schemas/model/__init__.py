@@ -1,2 +1,1 @@
-"""The model of the files that a person writes: sections of a site file, the catalogue, problem
-codes."""
+"""The model of what a person writes: sections of a site file, the catalogue, problem codes."""

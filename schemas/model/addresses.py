@@ -1,7 +1,5 @@
-"""Hosts, ports, addresses and URLs: one type for each, used wherever a site file has one.
-
-A pattern says the form, so that an editor knows it too; a validator gives each fault its own words.
-"""
+"""Hosts, ports, addresses and URLs: one type for each. A pattern says the form, so that an editor
+knows it too; a validator gives each fault its own words."""
 
 import re
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Objects that a team brings: manifests and charts, what is dangerous about them, what they do.
-
-What a single value may be; what must hold between them and the files is in schemas/rules/extra.py.
-"""
+What must hold between values and files is in schemas/rules/extra.py."""
 
 from typing import Annotated, Literal
 

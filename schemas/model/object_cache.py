@@ -1,7 +1,5 @@
 """The object cache: a server on each node's NVMe, and Envoy, which finds the server of an object.
-
-What a single value may be; what must hold between values is in schemas/rules/object_cache.py.
-"""
+What must hold between values is in schemas/rules/object_cache.py."""
 
 from typing import Annotated
 

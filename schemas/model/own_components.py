@@ -1,7 +1,5 @@
-"""Components of one's own that are installed, and their sections of the site file.
-
-Packages name them as entry points. One that cannot be used fails no site that does not name it.
-"""
+"""Components of one's own that are installed, named by their packages' entry points, and their
+sections of the site file. One that cannot be used fails no site that does not name it."""
 
 import json
 import re

@@ -1,7 +1,5 @@
-"""Patches of generated objects: what a site changes of an object that no field reaches.
-
-What a single value may be; which parts may be patched is in components/making/patches.toml.
-"""
+"""Patches of generated objects: what a site changes of an object that no field reaches. Which parts
+may be patched is in components/making/patches.toml."""
 
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
-"""A site's own policies, and its exceptions, each with a reason and an end.
-
-What a single value may be; the rules themselves are in policies/, which shares no code with this.
-"""
+"""A site's own policies, and its exceptions, each with a reason and an end. The rules themselves
+are in policies/, which shares no code with this."""
 
 from typing import Annotated
 

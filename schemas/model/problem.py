@@ -1,7 +1,5 @@
-"""One kind of problem for every fault a user can make, with the place and the way out.
-
-Owns the type and its order. How problems are shown belongs to the command line.
-"""
+"""One kind of problem for every fault a user can make, with the place, the way out, and its order;
+how they are shown belongs to the command line."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

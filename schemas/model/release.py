@@ -1,7 +1,5 @@
-"""A release: every version and every digest that a site runs, in one file, by name.
-
-A site names its release; changing that one word is how a site is upgraded.
-"""
+"""A release: every version and digest that a site runs, in one file, by name. Changing the one word
+by which a site names it is how a site is upgraded."""
 
 from enum import StrEnum
 from typing import Annotated

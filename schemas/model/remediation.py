@@ -1,7 +1,5 @@
 """Fault remediation: how faults of hosts are detected, who repairs them, and when repairs stop.
-
-What a single value may be; what must hold between values is in schemas/rules/remediation.py.
-"""
+What must hold between values is in schemas/rules/remediation.py."""
 
 from typing import Annotated
 

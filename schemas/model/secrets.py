@@ -1,7 +1,5 @@
-"""The source of a site's Secrets: a store outside, and never a file in Git.
-
-What a single value may be; what must hold between values is in schemas/rules/secrets.py.
-"""
+"""The source of a site's Secrets: a store outside, and never a file in Git. What must hold between
+values is in schemas/rules/secrets.py."""
 
 import re
 from typing import Annotated

@@ -1,8 +1,5 @@
-"""Sizes with their bounds: memory, disk space and processor cores.
-
-Outside the bounds nobody means what the text says: the unit is missing or another one, or a program
-cannot read the number.
-"""
+"""Sizes of memory, disk space and processor cores, with bounds: outside nobody means what the text
+says (the unit is missing or another one), or a program cannot read it."""
 
 from typing import Annotated
 

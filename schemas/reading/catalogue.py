@@ -69,12 +69,9 @@ BUILT_IN = Catalogues()
 
 
 def catalogue_of(root: Folder) -> Catalogues:
-    """The catalogues that a repository's sites refer to: the built-in one is that of a repository
-    that holds Foresite's code, or else the one shipped here.
-
-    A state in memory has its own alone: where a change takes the catalogue away, nothing else may
-    stand in for it.
-    """
+    """The catalogues that a repository's sites refer to: built in is that of a repository with
+    Foresite's code, else the one shipped here. A state in memory has its own alone: where a change
+    takes it away, nothing else may stand in for it."""
     held = root / "schemas" / "catalogue"
     built_in = held if held.is_dir() or isinstance(root, Tree) else CATALOGUE
     return Catalogues(built_in, root / OWN)

@@ -30,11 +30,8 @@ class Given(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Document:
-    """The data of one file, and where each part of it stands; equal to itself alone.
-
-    ``given`` are parts that another file says, and ``replaced`` what that would say of parts that
-    this one does say (schemas/reading/regions.py).
-    """
+    """The data of one file, with places; equal to itself alone. ``given``: parts that another file
+    says, ``replaced``: what that would say of parts here (schemas/reading/regions.py)."""
 
     file: str
     value: Json
@@ -67,11 +64,8 @@ class Document:
         return document.file, *document.position(at, key=key)
 
     def position(self, path: Path, *, key: bool = False) -> tuple[int, int]:
-        """Line and column, from 1, of the value at ``path`` of this file, or of its key.
-
-        Where the path does not exist, the nearest parent that does stands for it; where there is no
-        key, as for an item of a list, the value does.
-        """
+        """Line and column, from 1, of the value at ``path``, or with ``key`` of its key, if it has
+        one; where the path does not exist, of the nearest parent that does."""
         place = self._root
         start = start_of(place)
         for step in path:

@@ -29,11 +29,8 @@ MAX_HOSTS = 10_000
 
 
 class Host(NamedTuple):
-    """A bare-metal host: its place, and the addresses that find it. ``line`` counts from 1.
-
-    A cell that does not say what it should is empty; then the list has problems. ``more`` are the
-    cells of further NICs and networks that say something, by column.
-    """
+    """A bare-metal host: its place, and the addresses that find it; ``line`` counts from 1. Wrong
+    cells are empty; then the list has problems. ``more``: cells of further NICs and networks."""
 
     name: str
     pool: str
@@ -87,10 +84,7 @@ class HostList(NamedTuple):
     returned: tuple[Host, ...] = ()
 
     def countable(self, file: SiteFile) -> bool:
-        """True if the pool and the zone of every host are known.
-
-        Else no rule may say how many a pool has: the one that is not known may be among them.
-        """
+        """True if every host's pool and zone are known; else no rule may count the hosts of one."""
         try:
             pools = {pool.name for pool in file.pools}
             zones = {zone.name for zone in file.zones}
@@ -141,10 +135,8 @@ _COUNTED = ("pool", "zone")
 
 
 def read_hosts(data: bytes, file: str) -> HostList:
-    """The hosts of a host list, in the order of the file, and every problem of its text.
-
-    A line gives a host if it has a cell for each column. Never raises for any input.
-    """
+    """The hosts of a host list, in the file's order, and every problem of its text. A line gives a
+    host if it has a cell for each column. Never raises for any input."""
     lines, problems = table_lines(data, file, MAX_HOSTS, ",".join(COLUMNS))
     if problems:
         return HostList([], problems, complete=False)

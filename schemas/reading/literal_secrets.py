@@ -182,8 +182,7 @@ def _is_literal(name: Any, given: Any) -> bool:
 
 
 def place_of(name: str, lines: list[str], start: int) -> tuple[int, int]:
-    """The place where a name first stands from a line on; the line's start where it is written
-    otherwise."""
+    """The place where a name first stands from a line on; else the line's start."""
     for number, line in enumerate(lines[start - 1 :], start=start):
         column = line.find(name)
         if column >= 0:

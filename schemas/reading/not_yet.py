@@ -12,8 +12,7 @@ _HARDWARE_ADDRESS = re.compile(r"[0-9A-Fa-f]{2}(:[0-9A-Fa-f]{2}){5}")
 
 
 def not_yet(field: str) -> tuple[str, str] | None:
-    """What a field that nobody knows would configure, and the way without it; None where that is
-    not clear."""
+    """What an unknown field would configure, and the way without it; None where not clear."""
     plain = re.sub(r"[-_]", "", field[:64].lower())
     meant = (each for each in _FIELDS if re.fullmatch(each["form"], plain))
     return next(((each["part"], each["way"]) for each in meant), None)

@@ -1,8 +1,6 @@
 """Data with holes: what of a faulty file can still be judged, so that all problems come at once.
-
-A value that is missing or wrong leaves a hole. Whoever looks into one gets an AttributeError; a
-rule ends there, as whatever it said would rest on a guess (schemas/rules, ``attempt``).
-"""
+Whoever looks into a hole, a missing or wrong value, gets an AttributeError: a rule ends there,
+before it says what rests on a guess (schemas/rules, ``attempt``)."""
 
 import copy
 from collections.abc import Iterable

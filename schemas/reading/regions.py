@@ -218,14 +218,12 @@ def naming(document: Document, path: Path) -> str:
 
 
 def is_idle(document: Document, path: Path, code: Code) -> bool:
-    """True for a finding that a whole value of the region does nothing at this site: it is there
-    for the other sites."""
+    """True for a finding that a region's whole value does nothing here; others use it."""
     return path in document.given and code.value.endswith("-meaningless")
 
 
 def name_both(document: Document, path: Path, problem: Problem) -> Problem:
-    """A problem that a site has with a value at ``path``: where a region says that, it names both
-    files, and either can mend it."""
+    """A site's problem at ``path``: where a region says that value, both files are named."""
     named = naming(document, path)
     if not named:
         return problem
@@ -253,8 +251,7 @@ def mention(document: Document, problem: Problem) -> Problem:
 
 
 def replaced(document: Document, path: Path) -> str:
-    """The place of what the region says, and the site's own value at ``path`` replaces; or
-    empty."""
+    """The place of the region's value that the site's own at ``path`` replaces; or empty."""
     ends = (document.replaced.get(path[:size]) for size in range(1, len(path) + 1))
     return next((":".join(map(str, other.place(at))) for other, at in filter(None, ends)), "")
 

@@ -1,8 +1,6 @@
-"""The files below sites/ and of the catalogue, as bytes: which there are, why one cannot be had.
-
-The only place that opens a file of a repository. No link below these folders is followed, as what
-is read may be shown; nothing that has no end is read either.
-"""
+"""The files below sites/ and of the catalogue, as bytes, opened here alone: which there are, why
+one cannot be had. No link below these folders is followed, as contents may be shown; nothing
+without an end is read either."""
 
 import errno
 import os

@@ -18,10 +18,7 @@ _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 
 def tidy(value: str, pattern: str, *, respelt: bool = True) -> str | None:
     """``value`` without the characters that do not belong there, if it then fits ``pattern``.
-
-    ``respelt``: other spellings of it mean the same, as they do for names, but not for numbers
-    that someone else gave.
-    """
+    ``respelt``: other spellings mean the same, as of names, but not of numbers given by others."""
     candidates = _candidates(value) if len(value) <= _LONGEST else iter(())
     for candidate in candidates if respelt else islice(candidates, 1):
         if candidate != value and fits(candidate, pattern):

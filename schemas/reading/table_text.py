@@ -1,8 +1,5 @@
-"""Faults in the text of a table: its encoding, its separators, its header.
-
-Knows what spreadsheets write when they save one. What a cell may hold belongs to
-schemas/reading/host_list.py.
-"""
+"""Faults in the text of a table: encoding, separators, header, as spreadsheets write them. What a
+cell may hold belongs to schemas/reading/host_list.py."""
 
 from schemas.kubernetes.masking import shorten
 from schemas.model.problem import Problem, problem_at

@@ -14,11 +14,9 @@ class Refused(Words):
 
 
 class Tree:
-    """A folder in memory: as much of ``pathlib.Path`` as reading a repository takes.
-
-    ``files`` are by path from the root of the repository: what stands in a file, or why that cannot
-    be had. A path is looked up as it is: nothing leads out, and no link leads anywhere.
-    """
+    """A folder in memory, as much of ``pathlib.Path`` as reading a repository takes. ``files``: by
+    path from its root, what is in each, or why it cannot be had. A path is taken as it is: nothing
+    leads out, and no link leads anywhere."""
 
     __slots__ = ("_folders", "_path", "files")
 

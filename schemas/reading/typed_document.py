@@ -1,8 +1,5 @@
-"""From a YAML document to a typed model: every fault of a value as a problem at its place.
-
-Owns where a fault is and which code it has. The words are in schemas/reading/wording.py; what is
-done with the rest of a faulty file is in schemas/reading/partial.py.
-"""
+"""From a YAML document to a typed model: every fault of a value as a problem at its place, with a
+code; wording.py has the words, partial.py what is done with the rest of a faulty file."""
 
 import textwrap
 from collections.abc import Iterable, Iterator
@@ -53,11 +50,8 @@ class _Fault(NamedTuple):
 
 
 def parse(model: type[M], document: Document) -> tuple[M | None, list[Problem]]:
-    """The document as ``model``, and its problems.
-
-    With problems the model has holes, and is meant for judging what is left; see
-    schemas/reading/partial.py. None where nothing is.
-    """
+    """The document as ``model``, and its problems. With some the model has holes, for judging what
+    is left (schemas/reading/partial.py); None where nothing is."""
     marked = {**dict(_todos(document)), **dict(_secrets(document, lambda: schema_of(model)))}
     problems = [each.problem for each in marked.values()]
     flaws = {path: each.flaw for path, each in marked.items()}

@@ -28,10 +28,8 @@ _MODULES = (primitives, addresses, ssh_key, sizes, accelerators, object_cache)
 
 
 def show(value: Any) -> str:
-    """A value in a person's words: text as it is, anything large by its kind.
-
-    The query of a URL is left out, as tokens are put there.
-    """
+    """A value in a person's words: text as it is, anything large by its kind, URLs without their
+    query, where tokens are put."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):

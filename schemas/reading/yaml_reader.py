@@ -13,19 +13,8 @@ import yaml
 from schemas.kubernetes.masking import shorten
 from schemas.model.problem import Problem
 from schemas.model.texts import Words, words
+from schemas.reading import yaml_text
 from schemas.reading.document import Branch, Document, Json, Path, Place, start_of
-from schemas.reading.yaml_text import (
-    MAX_PROBLEMS,
-    SPLIT_FILE,
-    Findings,
-    Span,
-    add_layout_faults,
-    add_syntax_error,
-    decode,
-    hidden_characters,
-    locate,
-    name_of,
-)
 
 __all__ = ["Document", "Json", "Path", "read_yaml"]
 
@@ -58,21 +47,21 @@ def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
     problems show. Bytes that are no text are not parsed, and the parser stops at its first fault;
     otherwise all problems come at once.
     """
-    text, problems = decode(data, file)
+    text, problems = yaml_text.decode(data, file)
     if problems:
         return None, problems
-    findings = Findings(file, text)
+    findings = yaml_text.Findings(file, text)
     composer = _Composer(data, findings)
     value: Json = None
     root: Place = 0
     try:
         value, root = composer.document()
     except yaml.YAMLError as error:
-        add_syntax_error(findings, error, composer.bracket)
+        yaml_text.add_syntax_error(findings, error, composer.bracket)
     except _StopError:
         pass
     if not findings:
-        add_layout_faults(findings, composer.spans)
+        yaml_text.add_layout_faults(findings, composer.spans)
     if findings:
         return None, findings.in_order()
     return Document(file, value, text, root), []
@@ -94,14 +83,14 @@ class _StopError(Exception):
 class _Composer:
     """Builds values and places from libyaml's events, noting what is refused by policy."""
 
-    def __init__(self, data: bytes, findings: Findings) -> None:
+    def __init__(self, data: bytes, findings: yaml_text.Findings) -> None:
         self._next: Any = yaml.CBaseLoader(data).get_event
         self._findings = findings
         self._path: list[str | int] = []  # one step for each open collection
         self._indent = -1  # the column of the innermost block collection
         self.bracket = -1  # where the outermost open flow collection starts
         self._values_left = MAX_VALUES
-        self.spans: list[Span] = []
+        self.spans: list[yaml_text.Span] = []
 
     def document(self) -> tuple[Json, Place]:
         """The one document of the text."""
@@ -125,7 +114,7 @@ class _Composer:
     def _add(self, said: Words, index: int | None, value: str = "") -> None:
         path = ".".join(str(step) for step in self._path if step != "")
         self._findings.add(said, index, value=value, path=path)
-        if len(self._findings) == MAX_PROBLEMS:
+        if len(self._findings) == yaml_text.MAX_PROBLEMS:
             raise _StopError
 
     def _node(self, event: Any) -> tuple[Json, Place]:
@@ -134,7 +123,7 @@ class _Composer:
         kind = type(event)
         self._values_left -= 1
         if self._values_left < 0:
-            self._add(words("yaml-values-too-many", MAX_VALUES, SPLIT_FILE), start)
+            self._add(words("yaml-values-too-many", MAX_VALUES, yaml_text.SPLIT_FILE), start)
             raise _StopError
         if kind is _ALIAS:
             self._add(words("yaml-alias", event.anchor), start, f"*{event.anchor}")
@@ -151,8 +140,8 @@ class _Composer:
                 self._add(_number_fault(event.value), start, event.value)
             return value, start
         if style == '"' and not event.value.isprintable():
-            for hidden in sorted(hidden_characters(event.value)):
-                self._add(words("yaml-escape", name_of(hidden)), start)
+            for hidden in sorted(yaml_text.hidden_characters(event.value)):
+                self._add(words("yaml-escape", yaml_text.name_of(hidden)), start)
         return event.value, start
 
     def _collection(self, event: Any, start: int) -> tuple[Json, Branch]:
@@ -215,7 +204,7 @@ class _Composer:
         return None
 
     def _add_duplicate(self, key: str, first: int, second: int) -> None:
-        place = locate(self._findings.text, first)
+        place = yaml_text.locate(self._findings.text, first)
         self._add(words("yaml-key-twice", shorten(key), *place), second, key)
 
     def _add_properties(self, event: Any, start: int) -> None:

@@ -126,10 +126,8 @@ def _character_faults(text: str) -> Iterator[_Fault]:
 
 
 def add_syntax_error(findings: Findings, error: yaml.YAMLError, bracket: int) -> None:
-    """Note libyaml's error in the words of a person who writes a site file.
-
-    ``bracket`` is where the flow collection starts that is open at the error, -1 without one.
-    """
+    """Note libyaml's error in the words of a person who writes a site file. ``bracket``: where the
+    flow collection starts that is open at the error, -1 without one."""
     text = findings.text
     context = getattr(error, "context", None) or ""
     problem = getattr(error, "problem", None) or "the text is not YAML"

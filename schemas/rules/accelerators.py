@@ -1,8 +1,5 @@
-"""Rules on accelerators: every device has a record and its programs an image, every resource has
-one meaning.
-
-How the devices get to pods is judged beside this (accelerators_requests.py).
-"""
+"""Rules on accelerators: every device has a record and its programs an image, every resource one
+meaning. How devices get to pods is judged in accelerators_requests.py."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -13,11 +10,10 @@ from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.model.site_file import SiteFile
 from schemas.model.texts import nearest
-from schemas.rules.finding import Finding, Path, advise, say
+from schemas.rules.finding import Finding, Path, say
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
-_NVIDIA = "nvidia.com"
 _MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
 """Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
 
@@ -37,7 +33,7 @@ def own_models(file: SiteFile, catalogue: Mapping[str, AcceleratorModel]) -> Ite
             yield say("accelerator-model-in-catalogue", ("accelerators", "models", name), name)
 
 
-def model_records(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
+def model_records(site: Site, _: AcceleratorSettings) -> Iterator[Finding]:
     """Every accelerator model of the site has a record, in the catalogue or in the site's file."""
     for model, place in _places(site).items():
         if model in site.accelerators:
@@ -46,22 +42,12 @@ def model_records(site: Site, settings: AcceleratorSettings) -> Iterator[Finding
         missing = f"add {model} under accelerators.models"
         advice = f"write {near}, or {missing}" if near else missing
         yield say("accelerator-model-of-hosts-unknown", place, model, advice)
-    for model in settings.names:
-        if model not in site.accelerators:
-            otherwise = "remove it, or add it under accelerators.models"
-            advice = advise(model, sorted(site.accelerators), otherwise)
-            place = ("accelerators", "names", model)
-            yield say("accelerator-name-unknown", place, model, advice)
 
 
 def prefix(settings: AcceleratorSettings) -> Iterator[Finding]:
-    """The site's resources are in a domain where nobody else names any."""
-    place = ("accelerators", "prefix")
-    kept = reserved_domain_reason(settings.prefix)
-    if kept:
-        yield say("accelerator-prefix-reserved", place, kept)
-    elif f".{settings.prefix}".endswith(f".{_NVIDIA}"):
-        yield say("accelerator-prefix-of-nvidia", place, _NVIDIA)
+    """The site's resources have no domain of Kubernetes' own."""
+    if kept := reserved_domain_reason(settings.prefix):
+        yield say("accelerator-prefix-reserved", ("accelerators", "prefix"), kept)
 
 
 def resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:

@@ -29,8 +29,7 @@ from schemas.rules.finding import Finding, Path, say
 _BARE = re.compile(r"device\.(?:attributes|capacity)\[[^\]]*\]\.(\w+)")
 """An attribute or a capacity that is read as if every device had it."""
 OPERATOR_RESOURCE = "nvidia.com/gpu"
-"""The resource that the operator's device plugin advertises (NVIDIA/k8s-device-plugin, which it
-runs without a configuration of names)."""
+"""The resource of the operator's device plugin (NVIDIA/k8s-device-plugin without renaming)."""
 _KEPT = "pods that have ended keep their devices until somebody deletes them"
 _NO_BETA = "there is no beta of MutatingAdmissionPolicy and no resource.k8s.io/v1"
 _OF_ITS_PROGRAM = ("image", "args", "env", "host_paths", "capabilities", "privileged")

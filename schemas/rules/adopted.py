@@ -1,8 +1,5 @@
-"""Rules on adopted clusters: what is kept is the site's, and it hides nothing that is written.
-
-An object in the file of kept objects stays as it is (schemas/facts/adopted.py). A field of the site
-file that it stands in place of would do nothing, and look as if it did.
-"""
+"""Rules on adopted clusters: an object that is kept (schemas/facts/adopted.py) is the site's, and
+the site file has no field in whose place it stands, as that would do nothing."""
 
 from collections.abc import Iterator
 

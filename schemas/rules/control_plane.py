@@ -1,8 +1,5 @@
-"""Rules on the control plane's settings: its programs start with them.
-
-Sources: Kubernetes 1.34, apiserver pkg/apis/apiserver/validation; kubeadm app/phases/controlplane
-and app/phases/etcd (arguments of its own).
-"""
+"""Rules on the control plane's settings: its programs start with them (Kubernetes 1.34, apiserver
+pkg/apis/apiserver/validation; kubeadm app/phases/controlplane and app/phases/etcd)."""
 
 from collections.abc import Iterator
 
@@ -11,7 +8,6 @@ import yaml
 from schemas.facts.site import Site
 from schemas.kubernetes import tables
 from schemas.kubernetes.tables import read_table
-from schemas.model.access import RESERVED
 from schemas.model.control_plane import Encryption
 from schemas.model.primitives import minor
 from schemas.model.texts import nearest
@@ -53,22 +49,10 @@ def _unknown(place: Path, known: list[str], sure: bool) -> Finding:
     return say("argument-unchecked", place, name, _TABLE_MINOR, near)
 
 
-def issuers(site: Site) -> Iterator[Finding]:
-    """Issuers have an address of TLS and a prefix of their own."""
-    for index, issuer in enumerate(site.file.cluster.authentication):
-        place: Path = ("cluster", "authentication", index)
-        if not issuer.url.startswith("https://"):
-            yield say("issuer-without-https", (*place, "url"))
-        if issuer.prefix == RESERVED:
-            yield say("issuer-prefix-reserved", (*place, "prefix"), RESERVED)
-
-
 def encryption(given: Encryption) -> Iterator[Finding]:
-    """Encryption has one source of keys, and no plugin is called as the provider of plain text."""
+    """Encryption has one source of keys."""
     if (given.kms is None) == (given.secret is None):
         yield say("encryption-without-one-source", ("cluster", "encryption"))
-    if given.kms == "identity":
-        yield say("encryption-plugin-reserved", ("cluster", "encryption", "kms"))
 
 
 def configurations(site: Site) -> Iterator[Finding]:

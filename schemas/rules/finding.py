@@ -50,10 +50,7 @@ class Finding:
 
 def attempt(items: Iterable[T], *, holes: bool) -> Iterator[T]:
     """The findings of a rule until it looks into a hole (schemas/reading/partial.py), where the
-    site has any.
-
-    A site without holes hides nothing: an AttributeError is then a fault of the rule.
-    """
+    site has any; else an AttributeError is a fault of the rule."""
     try:
         yield from items
     except AttributeError:
@@ -69,15 +66,13 @@ def say(
     also: tuple[Path, ...] = (),
     key: bool = False,
 ) -> Finding:
-    """The finding of a row with its values at a place. ``also`` are further places; ``key`` as in a
-    row."""
+    """The finding of a row with its values at a place, and ``also`` at others; ``key``: its key."""
     code, message, fix = words(row, *values)
     return Finding(code, place, message, fix, key or rows()[row].get("key", False), also)
 
 
 def advise(name: str, known: Iterable[str], otherwise: str = "") -> str:
-    """What to write instead of a name: the nearest that is known; where none is near, something
-    else or one of them all."""
+    """What to write for an unknown name: the nearest known one, else ``otherwise``."""
     names = [*known]
     near = nearest(name, names)
     return f"write {near}" if near else otherwise or f"write one of {', '.join(names)}"

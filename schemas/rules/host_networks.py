@@ -58,8 +58,7 @@ def _nics(layout: NicLayout, at: Path) -> Iterator[Finding]:
 
 
 def _devices(layout: NicLayout, at: Path) -> Iterator[Finding]:
-    """Each device is a NIC or a bond of the layout and no part of a bond, with one network; a VLAN
-    id stands once."""
+    """Each device is a NIC or a bond, and no part of one, with one network; VLAN ids once."""
     used: list[tuple[Path, str]] = [(("primary",), layout.primary)]
     used += [(("attach", name), device) for name, device in layout.attach.items()]
     devices = [device for _, device in used]

@@ -85,11 +85,8 @@ def file_owner(name: str) -> str:
 
 
 def _argument_owner(argument: str, taken: dict[str, str]) -> str:
-    """Who says an argument of the kernel, or an element of its list; empty where nobody does.
-
-    For the kernel and systemd - is _ in a name, and a boolean has many words (parameq,
-    parse_boolean).
-    """
+    """Who says an argument of the kernel, or an element of its list; empty where nobody does. In a
+    name - is _, and a boolean has many words (parameq, parse_boolean of systemd)."""
     name, _, value = argument.partition("=")
     name, words = name.replace("-", "_"), [_BOOLEANS.get(x.lower(), x) for x in value.split(",")]
     said = {name, *(f"{name}={word}" for word in words)}

@@ -143,11 +143,8 @@ def _strangers(site: Site, column: str, known: list[str]) -> Iterator[Finding]:
 
 
 def host_duplicates(site: Site) -> Iterator[Finding]:
-    """No two hosts share a name, BMC, MAC, address or serial number.
-
-    An address is no BMC's either, as both lie in networks that are apart. Of a host that was
-    returned the serial number alone counts: another host may have its place.
-    """
+    """No two hosts share a name, BMC, MAC, address or serial number, and no address is a BMC's, as
+    their networks are apart. Of a returned host the serial number alone counts."""
     for column in UNIQUE_COLUMNS:
         hosts = (*site.hosts, *site.returned) if column == "serial" else site.hosts
         values = [getattr(host, column) for host in hosts]

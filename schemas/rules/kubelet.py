@@ -6,7 +6,6 @@ cm/topologymanager/topology_manager.go, cm/memorymanager/memory_manager.go (vali
 and cmd/kubelet/app/server.go (getReservedCPUs).
 """
 
-import re
 from collections.abc import Iterator
 
 from schemas.kubernetes import node_labels
@@ -16,8 +15,7 @@ from schemas.model.kubelet import Kubelet
 from schemas.rules.finding import Finding, InPool, say
 
 PROCESSES, MAX_PROCESSES = 2**13, 2**22
-"""Processes and threads that Linux allows in a GiB of memory (threads-max), and that systemd allows
-in all (pid_max)."""
+"""Threads that Linux allows in a GiB of memory (threads-max), and systemd in all (pid_max)."""
 USUAL_NUMA_NODES = 8
 """NUMA nodes that the topology manager takes by itself."""
 THREADS = {Arch.AMD64: 2, Arch.ARM64: 1}
@@ -98,26 +96,6 @@ def labels(at: InPool) -> Iterator[Finding]:
     if length > (most := node_labels.MAX_ARGUMENT):
         also = tuple(at.path("labels", key) for key in pool.labels)
         yield say("labels-beyond-argument", at.path("labels"), length, most, also=also)
-
-
-_TAINTS_OF_OTHERS = re.compile(
-    r"node\.cluster\.x-k8s\.io/(uninitialized|outdated-revision)|node-role\.kubernetes\.io/master|"
-    r"node\.kubernetes\.io/(?!out-of-service$).*|node\.cloudprovider\.kubernetes\.io/.*"
-)
-"""Keys that Cluster API refuses (v1.13.6, internal/util/taints/validation.go)."""
-
-
-def taints(at: InPool) -> Iterator[Finding]:
-    """No taint stands twice, as nodes have one of a key and an effect, or is somebody else's."""
-    seen = set()
-    for field in ("taints", "taints_in_place"):
-        for number, taint in enumerate(getattr(at.pool, field) or ()):
-            place = at.path(field, number)
-            if (taint.key, taint.effect) in seen:
-                yield say("taint-twice", place, taint)
-            seen.add((taint.key, taint.effect))
-            if field == "taints_in_place" and _TAINTS_OF_OTHERS.fullmatch(taint.key):
-                yield say("taint-of-system", (*place, "key"), taint)
 
 
 def managers(at: InPool) -> Iterator[Finding]:

@@ -200,8 +200,7 @@ def _fit(managed: Managed) -> Iterator[Finding]:
 
 def _ironic(managed: Managed) -> Iterator[Finding]:
     """Ironic in a version that its operator runs; where that is not in the manifests, that any
-    does. Of an operator that is not in the table, or has no tag that is a version,
-    nothing is known, and nothing said."""
+    does. Of an operator beyond the table, or without a version as its tag, nothing is said."""
     found = [re.match(r"(?:v|release-)?0\.([0-9]+)", tag) for tag in managed.tags(OPERATOR)]
     for minors in [[int(each[1])] for each in found if each] if found else [[*IRONIC]]:
         runs = dict.fromkeys(one for each in minors[::-1] for one in IRONIC.get(each, ()))

@@ -30,8 +30,6 @@ def receivers(monitoring: Monitoring) -> Iterator[Finding]:
             yield say("receiver-unused", (*place, "name"), receiver)
         if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
             yield say("receiver-channel-unused", (*place, "channel"), receiver)
-        if receiver.key == "." or receiver.key.startswith(".."):
-            yield say("receiver-key-unfit", (*place, "key"), receiver.key)
 
 
 def monitoring_labels(monitoring: Monitoring) -> Iterator[Finding]:

@@ -1,7 +1,5 @@
 """Rules on namespaces of the site's own cluster: each belongs to one, and none to Kubernetes.
-
-Whoever may make pods in a namespace may use the rights of all that is in it.
-"""
+Whoever may make pods in one may use the rights of all that is in it."""
 
 import re
 from collections.abc import Iterator

@@ -36,11 +36,8 @@ def device_names(at: InPool) -> Iterator[Finding]:
 
 
 def device_interfaces(at: InPool) -> Iterator[Finding]:
-    """No interface stands twice in a resource, or in two that divide it.
-
-    Cards may be shared under two names, and shared beside their functions: shares are no devices of
-    their own, and functions have RDMA devices beside the card's.
-    """
+    """No interface stands twice in a resource, or in two that divide it. Cards may be shared under
+    two names, and beside their functions, which have RDMA devices of their own."""
     devices = at.pool.network_devices
     for number, rdma in enumerate(devices.rdma):
         yield from _twice(at.path("network_devices", "rdma", number), rdma, {})

@@ -1,7 +1,5 @@
-"""Rules on what the object cache keeps: space on disks, buckets, pools, and the table of keys.
-
-How it is found, and what its server gets from its host, is judged in object_cache_server.py.
-"""
+"""Rules on what the object cache keeps: space on disks, buckets, pools, and the table of keys. How
+it is found, and what its server gets from its host: object_cache_server.py."""
 
 import math
 from collections.abc import Iterator

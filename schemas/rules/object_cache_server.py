@@ -30,11 +30,6 @@ SMALLEST_MEMORY = 256 * MIB
 """Envoy alone takes 66 to 77 MiB before the first request, by its table (docs/hashing.md), and each
 connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
 PROXY_IMAGE = "envoy"
-_WITHOUT_BASH = "distroless"
-_KUBELET_VARIABLES = ("KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT")
-"""By these a program finds the Kubernetes API, which the server asks whether a token is good; what
-a pod says itself goes before (Kubernetes 1.34, pkg/kubelet/kubelet_pods.go,
-makeEnvironmentVariables)."""
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
 
@@ -61,8 +56,6 @@ def server_environment(cache: Cache) -> Iterator[Finding]:
             field = SERVER_VARIABLES[name]
             instead = f", and write its value to {field}" if "." in field else ""
             yield say("server-variable-taken", (*_SERVER, "env", name), field, name, instead)
-        elif name in _KUBELET_VARIABLES:
-            yield say("server-variable-of-kubelet", (*_SERVER, "env", name), name)
 
 
 def proxy_port(cache: Cache) -> Iterator[Finding]:
@@ -109,11 +102,9 @@ def _touches(path: str, folder: str) -> bool:
 
 
 def proxy_image(site: Site, cache: Cache) -> Iterator[Finding]:
-    """It is known which Envoy runs, and it can drain: its hook is a command of bash."""
+    """It is known which Envoy runs."""
     if cache.envoy.image is None and PROXY_IMAGE not in site.images:
         yield say("envoy-image-missing", _ENVOY, site, PROXY_IMAGE)
-    elif cache.envoy.image and _WITHOUT_BASH in cache.envoy.image.lower():
-        yield say("envoy-image-without-bash", (*_ENVOY, "image"))
 
 
 def program_sizes(site: Site, cache: Cache) -> Iterator[Finding]:
@@ -162,8 +153,6 @@ BUCKET_BYTES, NAMESPACE_BYTES = 100, 4
 ENDPOINT_BYTES = 152
 """Bytes of a server in the file of endpoints, besides its name and address (components/
 object_cache/endpoints.py)."""
-_API_AUDIENCES = ("https://kubernetes.default.svc", "kubernetes.default.svc", "api")
-_DOCKER_INDEX = "index.docker.io"
 
 
 def address(site: Site, cache: Cache) -> Iterator[Finding]:
@@ -189,12 +178,6 @@ def static_addresses(services: IPv4Network) -> int:
     one or when there is no other: a sixteenth, 16 at least and 256 at most."""
     size = services.num_addresses
     return max(16, min(256, size // 16)) if size > 16 else size - 2
-
-
-def audience(cache: Cache) -> Iterator[Finding]:
-    """Tokens for the cache are good for the cache alone: they go through the network as text."""
-    if cache.audience.removesuffix(".cluster.local") in _API_AUDIENCES:
-        yield say("audience-of-kubernetes", ("cache", "audience"), cache)
 
 
 def discovery(site: Site, cache: Cache) -> Iterator[Finding]:
@@ -233,21 +216,3 @@ def image_layers(site: Site, cache: Cache, layers: ImageLayers) -> Iterator[Find
     elif bucket and not bucket.namespaces:
         index = cache.buckets.index(bucket)
         yield say("layers-bucket-open-to-pods", ("cache", "buckets", index), bucket)
-    yield from _registries(layers)
-
-
-def _registries(layers: ImageLayers) -> Iterator[Finding]:
-    """Registries are such as image references begin with.
-
-    A reference without a dot, a port or localhost at its start is one of docker.io (distribution
-    reference 0.6, normalize.go, splitDockerDomain).
-    """
-    for index, name in enumerate(layers.registries):
-        place = (*_LAYERS, "registries", index)
-        host, _, port = name.partition(":")
-        if name == _DOCKER_INDEX:
-            yield say("registry-docker-index", place, name)
-        elif host == "localhost" or host.startswith("127."):
-            yield say("registry-is-host", place, name)
-        elif "." not in host and not port:
-            yield say("registry-is-folder", place, name)

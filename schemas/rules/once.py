@@ -1,9 +1,8 @@
-"""Rules on what stands once in a list, names of a kind and items, and on names of what is there
-(once.toml says where); on the last day of what is allowed for a time; and on components of one's
-own.
-"""
+"""Rules on what stands once in a list, on names of what is there, on values that a pattern refuses
+(once.toml), on last days of what is allowed for a time, and on components of one's own."""
 
 import datetime
+import re
 from collections.abc import Iterator
 
 from schemas.facts.own_components import OwnComponentError, make, named
@@ -33,7 +32,7 @@ def once(site: Site) -> Iterator[Finding]:
 def references(site: Site) -> Iterator[Finding]:
     """Each name of something in the file is one that it has."""
     for each in _TABLE["reference"]:
-        known = _names(site.file, each["to"])
+        known = sorted(getattr(site, each["of"])) if "of" in each else _names(site.file, each["to"])
         if known is None:
             continue
         fix = each["otherwise"] if known else each.get("without", each["otherwise"])
@@ -42,6 +41,16 @@ def references(site: Site) -> Iterator[Finding]:
             if name not in (None, *known):
                 advice = advise(str(name), known, fix.format(", ".join(known) or "none"))
                 yield say(each["row"], place, name, advice)
+
+
+def values(site: Site) -> Iterator[Finding]:
+    """No value, or key of a map, is one that the pattern of a row refuses."""
+    for each in _TABLE["value"]:
+        form, meant = re.compile(each.get("form") or each["unless"], re.DOTALL), "form" in each
+        for place, value in each_at(site.file, *each["at"]):
+            text = str(place[-1] if each.get("keys") else value)
+            if value is not None and bool(form.fullmatch(text)) is meant:
+                yield say(each["row"], place, *(said.format(text) for said in each["values"]))
 
 
 def _names(file: SiteFile, path: str) -> list[str] | None:
@@ -73,8 +82,7 @@ def ends(site: Site) -> Iterator[Finding]:
 
 
 def own_components(site: Site) -> Iterator[Finding]:
-    """Each component of one's own makes its objects in two processes, whose sets and hashes have
-    other orders, and both are alike."""
+    """Own components make the same objects in two processes, whose sets have other orders."""
     for component, _ in named(site):
         at, name = ("components", component.name), component.name
         try:

@@ -1,7 +1,5 @@
-"""Rules on patches of generated objects: what can be seen of them in the site file.
-
-Whether an object takes a patch is known once it is made (components/making/patches.py).
-"""
+"""Rules on patches, as far as the site file shows; whether an object takes one is known once it is
+made (components/making/patches.py)."""
 
 import json
 from collections.abc import Iterator

@@ -16,7 +16,6 @@ from schemas.kubernetes.tables import read_table
 from schemas.model.policies import CelRule
 from schemas.rules.finding import Finding, Path, say
 
-_PLACE: Path = ("policies",)
 _KIND = re.compile(
     r"(?:(?P<group>[a-z0-9]([-a-z0-9.]*[a-z0-9])?)/)?v[0-9]+(?:(?:alpha|beta)[0-9]+)?/(?P<name>[a-z]+)"
 )
@@ -32,17 +31,10 @@ _CLOSES = {")": "(", "]": "[", "}": "{"}
 _LOOKS_AT = re.compile(r"\b(object|oldObject|request|namespaceObject)\b")
 
 
-def policy_files(site: Site) -> Iterator[Finding]:
-    """Files with rules are Python."""
-    for number, path in enumerate(site.file.policies.python):
-        if not path.endswith(".py"):
-            yield say("policy-file-not-python", (*_PLACE, "python", number), path)
-
-
 def cel_rules(site: Site) -> Iterator[Finding]:
     """The API server can take the rules as CEL."""
     for index, rule in enumerate(site.file.policies.cel):
-        place = (*_PLACE, "cel", index)
+        place: Path = ("policies", "cel", index)
         yield from _kinds(rule, place)
         fault = fault_of(rule.expression)
         if fault is not None:
@@ -70,11 +62,8 @@ def in_no_namespace(group: str, name: str) -> bool:
 
 
 def fault_of(expression: str) -> tuple[str, str] | None:
-    """The fault of an expression that shows without a parser, and what to do; None if there is
-    none.
-
-    A bracket that is never closed, a string without an end, or nothing of the object in it.
-    """
+    """The fault of an expression that shows without a parser, and what to do, if any: a bracket
+    that is never closed, a string without an end, or nothing of the object in it."""
     bare = _STRING.sub(" ", expression)
     if "'" in bare or '"' in bare:
         return "a string in the expression has no end", "close it, or escape the quote with \\"

@@ -1,7 +1,5 @@
-"""Rules on pools: names of their own, known hardware, hosts, and one control plane among them.
-
-Sources: the webhooks and controllers of Cluster API 1.13 (KubeadmControlPlane validation).
-"""
+"""Rules on pools: names of their own, known hardware, hosts, and one control plane among them
+(Cluster API 1.13, webhooks and controllers, KubeadmControlPlane validation)."""
 
 from collections.abc import Iterator
 
@@ -10,17 +8,7 @@ from schemas.facts.rollout import failure_tolerance
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role
-from schemas.rules.finding import Finding, HostCell, InPool, advise, say
-
-
-def hardware(at: InPool) -> Iterator[Finding]:
-    """A pool's hardware profile is in the catalogue or in the site's file."""
-    site, pool = at.site, at.pool
-    if pool.hardware not in site.hardware:
-        known = sorted(site.hardware)
-        others = f"write one of {', '.join(known)}, or add a profile under hardware"
-        advice = advise(pool.hardware, known, others)
-        yield say("hardware-unknown", at.path("hardware"), pool, advice)
+from schemas.rules.finding import Finding, HostCell, InPool, say
 
 
 def size(at: InPool) -> Iterator[Finding]:

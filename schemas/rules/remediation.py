@@ -132,10 +132,8 @@ def _needs(site: Site, faults: Sequence[str]) -> str:
 
 
 def one_healer(site: Site) -> Iterator[Finding]:
-    """A fault of a pool has one remediator, and all remediators of a pool are of one kind.
-
-    Two kinds know nothing of each other: neither's budget counts what the other has out.
-    """
+    """A fault of a pool has one remediator, and all remediators of a pool are of one kind: of two,
+    neither's budget counts what the other has out."""
     before: list[Remediator] = []
     for at, healer in remediators(site):
         for index, pool in _pools(site, healer):

@@ -169,11 +169,8 @@ def link_errors(site: Site, detector: Detector) -> Iterator[Finding]:
 
 
 def broken_expression(text: str) -> tuple[str, str] | None:
-    """The fault of an extended regular expression, and a way out; None where it has none.
-
-    Python's own expressions stand for grep's, with which they agree but for Perl's additions and
-    named classes.
-    """
+    """The fault of an extended regular expression, and a way out, if any. Python's expressions
+    stand for grep's, with which they agree but for Perl's additions and named classes."""
     most = [int(each) for each in re.findall(r"\{[0-9,]*?([0-9]+),?\}", text)]
     groups = prod(int(each) for each in re.findall(r"\)\{[0-9,]*?([0-9]+),?\}", text))
     if groups * max([len(text), *most]) > _MOST_STATES:

@@ -1,8 +1,5 @@
-"""Rules on rollouts and health checks: the first make progress, the second do not loop.
-
-Sources: the controllers of Cluster API 1.13 (MachineDeployment rollout planner, MachineHealthCheck
-targets).
-"""
+"""Rules on rollouts and health checks: the first make progress, the second do not loop (Cluster API
+1.13, MachineDeployment rollout planner, MachineHealthCheck targets)."""
 
 from collections.abc import Iterable, Iterator
 
@@ -106,11 +103,8 @@ def health_settings(at: InPool) -> Iterator[Finding]:
 
 
 def startup(at: InPool) -> Iterator[Finding]:
-    """A machine is not given up while it still installs or boots.
-
-    MachineHealthCheck counts nodeStartupTimeout from the Machine's creation, so cleaning, writing
-    the image, booting and joining all count; each expiry deletes the Machine and starts over.
-    """
+    """A machine is not given up while it still installs or boots. nodeStartupTimeout counts from
+    its creation: cleaning, image, boot and join. Each expiry deletes it and starts over."""
     site, pool = at.site, at.pool
     limit = pool.health_check.node_startup_timeout_seconds
     replaced = pool.health_check.remedy is Remedy.REPLACE

@@ -7,7 +7,7 @@ pkg/scheduler/framework/runtime/framework.go (maxTimeout).
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.model.scheduling import DEFAULT_SCHEDULER, Backend, KubeScheduler
+from schemas.model.scheduling import Backend, KubeScheduler
 from schemas.model.vocabulary import BackendKind, Role, TopologyLevel
 from schemas.rules.finding import Finding, Path, say
 
@@ -26,13 +26,6 @@ def _run_here(site: Site) -> list[tuple[Path, Backend, KubeScheduler]]:
     """The schedulers that Foresite runs, with the place of their settings."""
     ours = (each for each in _backends(site) if each[1].kind is BackendKind.KUBE_SCHEDULER)
     return [((*at, "scheduler"), each, each.scheduler) for at, each in ours if each.scheduler]
-
-
-def backend_names(site: Site) -> Iterator[Finding]:
-    """No backend has the name of the default scheduler."""
-    for at, backend in _backends(site):
-        if backend.name == DEFAULT_SCHEDULER:
-            yield say("backend-name-of-default", (*at, "name"), DEFAULT_SCHEDULER)
 
 
 def backend_pools(site: Site) -> Iterator[Finding]:

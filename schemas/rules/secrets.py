@@ -61,8 +61,7 @@ def paths(site: Site, secrets: Secrets) -> Iterator[Finding]:
 
 
 def _in_store(site: Site, secrets: Secrets, each: SecretReference) -> tuple[object, ...]:
-    """The key of a Secret's place: its store, and its place there. Two stores of one name and kind
-    on the two clusters count as one, as they mostly are."""
+    """The key of a Secret's place: its store and its place there; namesakes there are one."""
     store = secrets.management if each.management else secrets.site
     name = (store.name, store.kind) if store else (each.management,)
     return (*name, secrets.place(site.name, each.namespace, each.name))

@@ -29,7 +29,6 @@ _NO_HOURS = {
     Holder.KUEUE: "Kueue's quotas know no hours",
     Holder.VOLCANO: "Volcano's queues know no hours",
 }
-_SYSTEM_PRIORITIES = "system-"
 _VOLCANOS_QUEUES = ("default", "root")
 
 
@@ -45,14 +44,11 @@ def priorities(site: Site) -> Iterator[Finding]:
     default = ""
     for index, priority in enumerate(site.scheduling.priorities):
         place: Path = ("scheduling", "priorities", index)
-        name = priority.name
-        if name.startswith(_SYSTEM_PRIORITIES):
-            yield say("priority-name-reserved", (*place, "name"), name, _SYSTEM_PRIORITIES)
         if priority.value in seen:
             yield say("priority-value-taken", (*place, "value"), priority, seen[priority.value])
         if priority.default and default:
             yield say("priority-second-default", (*place, "default"), priority, default)
-        seen[priority.value] = name
+        seen[priority.value] = priority.name
         default = default or (priority.name if priority.default else "")
 
 

@@ -11,8 +11,7 @@ from schemas.model.texts import nearest
 from schemas.rules.finding import Finding, InPool, advise, say
 
 SUPPORTED_MINORS = {12: (29, 35), 13: (30, 37)}
-"""Kubernetes minors of workload clusters by Cluster API minor (release notes of v1.12.9 and
-v1.13.6)."""
+"""Kubernetes minors of sites by Cluster API minor (release notes of v1.12.9 and v1.13.6)."""
 MAX_WORKER_SKEW = 3
 """Minors that a kubelet may lag behind the API server (Kubernetes version skew policy)."""
 
@@ -79,11 +78,9 @@ def _skew(control_plane: str, workers: str) -> Iterator[Finding]:
 
 
 def release_findings(release: Release) -> Iterator[str]:
-    """The faults of a release itself: parts of Cluster API that were not made for each other.
-
-    Cluster API Provider Metal3 speaks contract v1beta2 from 1.13 on, and is built against the
-    Cluster API of the same minor (its README, compatibility table; go.mod of v1.13.2).
-    """
+    """The faults of a release itself: parts of Cluster API that were not made for each other. CAPM3
+    speaks contract v1beta2 from 1.13 on, and is built against the Cluster API of its minor (its
+    README, compatibility table; go.mod of v1.13.2)."""
     parts = release.cluster_api
     if minor(parts.core) not in SUPPORTED_MINORS:
         yield f"Cluster API {parts.core} is not one that objects are written for (v1.13)"

@@ -352,7 +352,7 @@ def test_an_archive_without_what_is_wanted_is_not_used(
 def test_a_file_without_end_is_not_read_to_the_end(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(archives_module, "MOST_BYTES", len(HALF))
+    monkeypatch.setattr(download_module, "MOST_BYTES", len(HALF))
     world.offer()
     world.machine.put("go", GOOD_GO)
     assert "larger than" in world.ensure()[1] and world.machine.builds() == 3

@@ -14,19 +14,6 @@ from tools.toolchain.provide import ensure, locate
 from tools.toolchain.version import Fits, Version
 
 __all__ = [
-    "GROUPS",
-    "Console",
-    "Fault",
-    "Fits",
-    "Origin",
-    "Part",
-    "Tool",
-    "ToolchainError",
-    "Tools",
-    "Version",
-    "cache_directory",
-    "ensure",
-    "environment",
-    "locate",
-    "parts",
-]
+    "GROUPS", "Console", "Fault", "Fits", "Origin", "Part", "Tool", "ToolchainError", "Tools",
+    "Version", "cache_directory", "ensure", "environment", "locate", "parts",
+]  # fmt: skip

@@ -16,17 +16,9 @@ from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from tools.toolchain import download
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag, writing
 from tools.toolchain.console import Console, ToolchainError
-from tools.toolchain.download import (
-    MOST_BYTES,
-    UnavailableError,
-    UnreachedError,
-    chunks,
-    host_of,
-    megabytes,
-    silent_hosts,
-)
 from tools.toolchain.installed import Origin, Tool, probe
 from tools.toolchain.parts import Part, parts, table
 from tools.toolchain.version import Version
@@ -108,26 +100,24 @@ def find_downloaded(part: Part) -> Tool | None:
 
 
 def take_archives(wanted: Iterable[Part], console: Console) -> None:
-    """Download the archives of ``wanted``; what cannot be had is said in a line each.
-
-    Raises ToolchainError where a file is another one than what is pinned.
-    """
+    """Download the archives of ``wanted``; what cannot be had is said in a line each. Raises
+    ToolchainError where a file is another one than what is pinned."""
     found = {each.name: each for part in wanted if (each := archive_of(part))}
     missing = [each for each in found.values() if not each.folder.exists()]
     urls = {each.name: each.url(platform_tag()) for each in missing}
-    silent = silent_hosts(urls.values())
+    silent = download.silent_hosts(urls.values())
     for host, reason in silent.items():
         console.say(f"{host}: not reached ({reason}); its parts are built instead")
     for archive in missing:
         url = urls[archive.name]
-        if host_of(url) in silent:
+        if download.host_of(url) in silent:
             continue
         try:
             _take(archive, url, console)
-        except UnavailableError as error:
+        except download.UnavailableError as error:
             console.say(f"{archive.name} {archive.version}: {error}; built instead")
-            if isinstance(error, UnreachedError):
-                silent[host_of(url)] = str(error)
+            if isinstance(error, download.UnreachedError):
+                silent[download.host_of(url)] = str(error)
 
 
 def _take(archive: Archive, url: str, console: Console) -> None:
@@ -154,12 +144,12 @@ def _download(archive: Archive, url: str, packed: Path, console: Console) -> Non
     algorithm = archive.digest.partition(":")[0]
     digest, size = hashlib.new(algorithm), 0
     with packed.open("wb") as sink:
-        for piece, total in chunks(url, MOST_BYTES):
+        for piece, total in download.chunks(url, download.MOST_BYTES):
             digest.update(piece)
             sink.write(piece)
             size += len(piece)
-            of = f" of {megabytes(total)}" if total else ""
-            console.tick(f"{archive.name} {archive.version}: {megabytes(size)}{of} MB")
+            of = f" of {download.megabytes(total)}" if total else ""
+            console.tick(f"{archive.name} {archive.version}: {download.megabytes(size)}{of} MB")
     found = f"{algorithm}:{digest.hexdigest()}"
     if found == archive.digest:
         return
@@ -185,13 +175,17 @@ def _unpack(packed: Path, archive: Archive, folder: Path) -> None:
         with tarfile.open(packed, "r:gz") as tar:
             for member in tar:
                 path = PurePosixPath(member.name)
-                if str(path) not in files or not member.isreg() or member.size > MOST_BYTES:
+                if (
+                    str(path) not in files
+                    or not member.isreg()
+                    or member.size > download.MOST_BYTES
+                ):
                     continue
                 if source := tar.extractfile(member):
                     with source, (folder / path.name).open("wb") as out:
                         shutil.copyfileobj(source, out)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise UnavailableError(f"cannot be unpacked: {error}") from error
+        raise download.UnavailableError(f"cannot be unpacked: {error}") from error
 
 
 def _why_unfit(archive: Archive, part: Part, folder: Path) -> str:

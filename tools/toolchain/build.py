@@ -34,10 +34,8 @@ _HINTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))["
 def build(
     part: Part, into: Path, console: Console, label: str, *, instead: Path | None = None
 ) -> None:
-    """Build ``part`` and what it installs beside itself into the folder ``into``.
-
-    ``instead`` is an executable that is taken as it is: then only the files beside it are fetched.
-    """
+    """Build ``part`` and what it installs beside itself into the folder ``into``. ``instead`` is
+    taken as the executable as it is: then only the files beside it are fetched."""
     go = find_go()
     work = into / ".build"
     _copy_module(part.module_dir, work)

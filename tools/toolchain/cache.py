@@ -31,10 +31,7 @@ def hold_lock(
     name: str, on_wait: Callable[[], None] = lambda: None, cache: Path | None = None
 ) -> Iterator[None]:
     """Hold the lock ``name`` of a cache, by default ours; ``on_wait`` is called once if someone
-    else has it now.
-
-    The kernel drops the lock with the process, so that a killed build leaves none behind.
-    """
+    else has it now. The kernel drops it with the process, also of a killed build."""
     cache = cache or cache_directory()
     with writing(cache):
         folder = cache / "locks"
@@ -53,10 +50,8 @@ def hold_lock(
 
 @contextmanager
 def filling(target: Path) -> Iterator[Path]:
-    """A new folder that becomes ``target`` if the block succeeds, and is gone if it does not.
-
-    Call it under a lock: what an earlier, killed run left of the same target is removed.
-    """
+    """A new folder that becomes ``target`` if the block succeeds, and is gone if it does not. Call
+    it under a lock: what an earlier, killed run left of the same target is removed."""
     with writing(target.parent):
         target.parent.mkdir(parents=True, exist_ok=True)
         prefix = f".{target.name}."

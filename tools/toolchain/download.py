@@ -40,11 +40,8 @@ def host_of(url: str) -> str:
 
 
 def silent_hosts(urls: Iterable[str]) -> dict[str, str]:
-    """The hosts of ``urls`` that do not answer, each with the reason.
-
-    All are asked at once, in threads that are left behind: neither a name server nor a host with
-    many addresses can take longer than CONNECT_SECONDS.
-    """
+    """The hosts of ``urls`` that do not answer, each with the reason. All are asked at once, in
+    threads that are left behind, so that none takes longer than CONNECT_SECONDS."""
     answers: SimpleQueue[tuple[str, str]] = SimpleQueue()
     asked = {host_of(url): url for url in urls}
     for host, url in asked.items():
@@ -62,9 +59,7 @@ def silent_hosts(urls: Iterable[str]) -> dict[str, str]:
 
 def chunks(url: str, most: int) -> Iterator[tuple[bytes, int]]:
     """The content of ``url`` piece by piece, each with the size of the whole (0 if unknown).
-
-    Raises UnavailableError, also where less comes than was announced, or more than ``most`` bytes.
-    """
+    UnavailableError, also for less than was announced, or more than ``most`` bytes."""
     try:
         with _open(url, "GET", STALL_SECONDS) as response:
             yield from _pieces(response, most)

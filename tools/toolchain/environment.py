@@ -22,11 +22,9 @@ _NO_LOGS = "This file stands where Pulumi would make a folder for its automatic 
 def environment(
     tools: Tools, state: Path, environ: Mapping[str, str] = os.environ
 ) -> dict[str, str]:
-    """The variables for running ``pulumi`` with ``tools`` on a trial backend in ``state``.
-
-    Pulumi's home is a folder in the cache and the backend is ``state``, so that no login, plugin
-    or stack of the user's is read or written. The passphrase is empty: a trial holds no secrets.
-    """
+    """The variables for running ``pulumi`` with ``tools`` on a trial backend in ``state``: its home
+    is in the cache, so that nothing of the user's is read or written, and the passphrase empty, as
+    a trial holds no secrets."""
     env = dict(environ)
     home = pulumi_home(tools)
     with writing(state):
@@ -49,11 +47,8 @@ def environment(
 
 
 def pulumi_home(tools: Tools) -> Path:
-    """A home for Pulumi with exactly ``tools`` in it, laid out as Pulumi expects.
-
-    The CLI looks for its language host beside its own executable and follows symbolic links to
-    find out where that is, so the two have to lie in one folder as real files.
-    """
+    """A home of Pulumi with just ``tools`` in it. The CLI looks for its language host beside its
+    own executable, through links, so the two have to lie in one folder as real files."""
     plugin = tools[PLUGIN]
     placed = {
         Path("bin/pulumi"): tools["pulumi"].path,

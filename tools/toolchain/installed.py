@@ -55,11 +55,8 @@ Tools: TypeAlias = dict[str, Tool]
 def find_installed(
     part: Part, environ: Mapping[str, str] = os.environ, beside: Path | None = None
 ) -> Tool | None:
-    """The first installed executable that fits ``part``, or None.
-
-    Looked through are the folder of ``beside`` (the Pulumi CLI, for what is released with it),
-    PATH, and KUBEBUILDER_ASSETS; for the provider, Pulumi's own plugin folders.
-    """
+    """The first installed executable that fits ``part``, or None: by ``beside`` (the Pulumi CLI,
+    for its parts), in PATH, in KUBEBUILDER_ASSETS; of the provider in Pulumi's own folders."""
     if part.name == PLUGIN:
         return _plugin(part, environ)
     for path in _candidates(part.name, environ, beside):
@@ -184,10 +181,8 @@ def find(name: str) -> Tool:
 
 
 def obtain(wanted: Given, environ: Mapping[str, str] = os.environ) -> Tool | None:
-    """``wanted`` as a tool that can be run, or None where this machine has none.
-
-    Raises ToolchainError where a file of its name is another one than what is pinned.
-    """
+    """``wanted`` as a tool that can be run, or None where this machine has none. Raises
+    ToolchainError where a file of its name is another one than what is pinned."""
     if wanted.platform != platform_tag():
         return None
     folder = cache_directory(environ) / "parts" / wanted.key

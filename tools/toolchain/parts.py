@@ -81,10 +81,8 @@ def table() -> Mapping[str, Any]:
 
 @cache
 def parts() -> Mapping[str, Part]:
-    """Every part that can be built, by its name, in the order of building: quick ones first.
-
-    The other rows are executables that are given (installed.py) and release archives (archives.py).
-    """
+    """Every part that can be built, by its name, quick ones first; the other rows are given
+    executables (installed.py) and release archives (archives.py)."""
     return {name: _part(name, row) for name, row in table().items() if "module" in row}
 
 

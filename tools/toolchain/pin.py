@@ -1,8 +1,5 @@
-"""Fills the empty digests of tools/versions.toml from the publishers' own lists.
-
-For a person with Internet access, who reads the difference and commits it. A digest that is there
-is compared and never changed.
-"""
+"""Fills the empty digests of tools/versions.toml from the publishers' own lists, for a person with
+Internet access, who commits the difference. Digests that are there are compared alone."""
 
 import re
 import tomllib
@@ -20,10 +17,8 @@ _ALGORITHMS = {64: "sha256", 128: "sha512"}
 
 
 def pin(console: Console, path: Path = VERSIONS) -> bool:
-    """Fill and compare every digest; True if all are what their publishers say.
-
-    Raises ToolchainError where nothing may be downloaded, or the table cannot be edited.
-    """
+    """Fill and compare every digest; True if all are what their publishers say. Raises
+    ToolchainError where nothing may be downloaded, or the table cannot be edited."""
     if is_offline():
         fix = "unset it: the digests are read from the publishers"
         raise ToolchainError("FORESITE_OFFLINE is set", fix)
@@ -62,10 +57,7 @@ def _compare(
 
 def published_digest(text: str, file: str) -> str:
     """The digest of ``file`` in a list of digests, such as ``sha256:…``; empty if it has none.
-
-    Lists are lines of digest and name (coreutils), one digest alone (Kubernetes), or the YAML of
-    envtest, with the digest under the name.
-    """
+    Lists are lines of digest and name (coreutils), one digest (Kubernetes), or envtest's YAML."""
     name = re.escape(file)
     forms = (
         rf"^{_HEX}[ \t]+\*?(?:\S*/)?{name}[ \t]*$",
@@ -77,10 +69,8 @@ def published_digest(text: str, file: str) -> str:
 
 
 def fill(path: Path, archive: str, platform: str, digest: str) -> None:
-    """Write one digest in place of its empty text; all else stays, comments too.
-
-    Raises ToolchainError where the table has no line of the form ``PLATFORM = ""`` for it.
-    """
+    """Write one digest in place of its empty text; all else stays. Raises ToolchainError where the
+    table has no line of the form ``PLATFORM = ""`` for it."""
     text = path.read_text(encoding="utf-8")
     head, section, rest = text.partition(f"[archives.{archive}.digests]\n")
     line = rf'^({re.escape(platform)} = )""$'

@@ -71,10 +71,8 @@ def _download(missing: list[Part], console: Console) -> Tools:
 
 
 def locate(groups: Iterable[str]) -> Tools:
-    """Every part and given executable of ``groups``, without building.
-
-    Raises ToolchainError that names what is not there.
-    """
+    """Every part and given executable of ``groups``, without building. Raises ToolchainError that
+    names what is not there."""
     names = tuple(groups)
     wanted = in_groups(names)
     tools, missing = find_tools(wanted)
@@ -121,8 +119,7 @@ def _stand_in(part: Part) -> Tool | None:
 
 
 def cached_tool(part: Part) -> Tool:
-    """The build of a part, or what stands in for it, where the cache keeps it: under its pins, and
-    the digest of what stands in."""
+    """The cached build of a part or its stand-in, under its pins and the stand-in's digest."""
     key, stand_in = cache_key(part, platform_tag()), _stand_in(part)
     if stand_in:
         key += f"-{stand_ins()[part.name].sha256[:12]}"

@@ -39,8 +39,7 @@ class Fits(StrEnum):
     """The same minor: what is tried here is what that minor of Kubernetes or etcd does."""
 
     NEWER = "newer"
-    """The same major, and the same minor or a newer one: an engine serves older SDKs, while an
-    older engine may lack what the SDK asks of it."""
+    """The same major, and the same minor or a newer one: an older engine lacks what SDKs ask."""
 
     EXACT = "exact"
     """This version only: an SDK of one version asks for the plugin of that version."""

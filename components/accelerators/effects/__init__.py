@@ -1,9 +1,6 @@
-"""Effects of changes to the component's own kinds; Kubernetes' own kinds have their own rules.
-
-A device plugin is a DaemonSet: its pods restart, jobs keep their devices, and for that moment
-nobody new gets one; ``plugins.py`` judges what is more than that, where the devices get another
-name.
-"""
+"""Effects of changes to the component's own kinds; Kubernetes' have rules of their own. A device
+plugin is a DaemonSet: its pods restart, jobs keep their devices, and for that moment nobody new
+gets one; ``plugins.py`` judges devices that get another name."""
 
 from components.accelerators.effects.asking import TABLE as ASKING
 from components.accelerators.effects.operator import KINDS as OPERATOR

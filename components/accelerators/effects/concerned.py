@@ -17,10 +17,8 @@ NOBODY = "; but on no host of the site"
 
 
 def hosts_where(site: SiteChange, chosen: Chosen) -> dict[str, Fit]:
-    """The hosts of pools that are chosen on either side, as far as both sides have them.
-
-    Whether the operator acts on them is up to labels that node feature discovery sets.
-    """
+    """The hosts of pools that are chosen on either side, as far as both sides have them. Labels of
+    node feature discovery decide whether the operator acts on them."""
     found: dict[str, Fit] = {}
     for side in site.sides:
         site_there = site_of(side)

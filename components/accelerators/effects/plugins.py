@@ -1,7 +1,5 @@
-"""Renaming a device plugin's resource: devices in use look free under the new name.
-
-Any other change of a plugin restarts its pods, and jobs keep their devices.
-"""
+"""Renaming a device plugin's resource: devices in use look free under the new name. Any other
+change of a plugin restarts its pods, and jobs keep their devices."""
 
 from components.accelerators.effects.concerned import plugin_record
 from components.accelerators.plugins import PLUGIN
@@ -17,10 +15,8 @@ LISTED, DEVICES = TOLD.table("sources").values()
 
 
 def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """``judge`` for a plugin's DaemonSet that may restart with another resource.
-
-    One that does not restart advertises what it did before, whatever its record says.
-    """
+    """``judge`` for a plugin's DaemonSet that may restart with another resource. One that does not
+    restart advertises what it did before, whatever its record says."""
     found = judge(site, change, field)
     if renamed := _resource_change(site, change):
         return say_more(found, renamed, DEVICES, Impact.POD_RESTART, impact=Impact.UNKNOWN)
@@ -36,8 +32,7 @@ def _resource_change(site: SiteChange, change: ObjectChange) -> str:
 
 
 def _listing_change(site: SiteChange, change: ObjectChange) -> str:
-    """The effect on later pods where a plugin hands devices out in another way; empty where it does
-    not."""
+    """The effect on later pods where a plugin hands devices out in another way; else empty."""
     before, after = _plugins(site, change)
     if before is None or after is None or before.env.get(STRATEGY) == after.env.get(STRATEGY):
         return ""

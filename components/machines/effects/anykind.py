@@ -98,10 +98,8 @@ def _whole(kind: Kind, site: SiteChange, change: ObjectChange, field: Field) -> 
 
 
 def _another(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """An object under another name or version: to Pulumi that is another one, and the old goes.
-
-    What the cluster makes of the two is not known: they may be one and the same object there.
-    """
+    """An object under another name or version: to Pulumi another one, and the old goes. What the
+    cluster makes of the two is not known: they may be one object there."""
     held = any(side is not None and side.protect for side in change.both)
     why = (
         f"with another {format_path(field.path if field else ())} Pulumi makes a new object and "

@@ -1,5 +1,4 @@
-"""The site's cluster as a whole: its namespace, its endpoint and networks, and the guard of
-versions."""
+"""The site's cluster as a whole: namespace, endpoint and networks, and the guard of versions."""
 
 from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.kubernetes import RULES as KUBERNETES
@@ -14,8 +13,7 @@ def announced(site: SiteChange, _change: ObjectChange, _field: Field) -> bool:
 
 
 def _of_the_site(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """``judge`` for namespaces: one of the site's own cluster, such as the host agent's, holds no
-    host."""
+    """``judge`` for namespaces: one of the site's own cluster holds no host."""
     usual = find_whole(KUBERNETES, "Namespace")
     own = field is None and change.one.target is Target.SITE and usual
     return (own.judge if own else judge)(site, change, field)

@@ -77,8 +77,7 @@ def limit_below(hosts: tuple[str, ...], count: int) -> int | None:
 
 
 def format_path(path: Path) -> str:
-    """A path for a person: ``spec.files[0].content``; a step that is no plain word is in
-    brackets."""
+    """A path for a person: ``spec.files[0].content``; steps that are no plain word in brackets."""
     steps = (
         f".{step}" if isinstance(step, str) and _WORD.fullmatch(step) else f"[{step}]"
         for step in path

@@ -10,13 +10,7 @@ from typing import Any
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import path
-from components.machines.effects import encryption, kinds, labels
-from components.machines.effects.anykind import (
-    ASKED,
-    machine_kinds,
-    machine_rules,
-    rollout_words,
-)
+from components.machines.effects import anykind, encryption, kinds, labels
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
 from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
@@ -85,12 +79,12 @@ def before(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterab
 
 def rollout_request(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A rollout that is asked for."""
-    return [_roll(site, change, field, rollout_words(change, field))]
+    return [_roll(site, change, field, anykind.rollout_words(change, field))]
 
 
 def has_before(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
     """True of a rollout that comes as a whole, with ``before`` in it."""
-    return field.path == ASKED[:2] and value(change.after, *_BEFORE) is not ABSENT
+    return field.path == anykind.ASKED[:2] and value(change.after, *_BEFORE) is not ABSENT
 
 
 def config(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
@@ -175,12 +169,14 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
     yield effect(change, None, Impact.ADD, why + _again(change), SCALE, hosts=hosts, at_most=most)
 
 
-TABLE = machine_kinds(vars(labels) | globals())
+TABLE = anykind.machine_kinds(vars(labels) | globals())
 _FIELDS: list[tuple[str, Any]] = [
     (f"{at}.{each}", judge)
     for name, judge in (("mutable", config), ("first_only", init))
     for at, fields in _LISTS[name].items()
     for each in fields.split()
 ]
-RULES = machine_rules(*(each._replace(fields=(*each.fields, *_FIELDS)) for each in TABLE.kinds))
+RULES = anykind.machine_rules(
+    *(each._replace(fields=(*each.fields, *_FIELDS)) for each in TABLE.kinds)
+)
 """The rules of the control plane."""

@@ -1,8 +1,5 @@
-"""Encryption of Secrets in etcd, while hosts of the control plane are replaced one at a time.
-
-The first provider of a host writes, and all of them read. So the new hosts must read what was
-stored, and the old ones what the new ones write.
-"""
+"""Encryption of Secrets in etcd, while control-plane hosts are replaced one by one. The first
+provider writes, and all read: new hosts must read what was stored, old ones what new ones write."""
 
 import yaml
 

@@ -1,7 +1,5 @@
-"""Health checks: they act on machines that have failed, so a change of one may act at once.
-
-Which machines have failed Git does not say; how many may be treated at a time the check does.
-"""
+"""Health checks: a change of one may act at once, on machines that have failed. Which have Git does
+not say; how many may be treated at a time the check does."""
 
 from collections.abc import Iterable
 

@@ -50,11 +50,8 @@ def zone(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable
 
 def _move_effect(site: SiteChange, change: ObjectChange, field: FieldChange, same: str) -> Effect:
     """The fate of a host that another group of machines finds from now on; ``same``: what it means
-    where that is the same group.
-
-    Nobody tells its Machine, which goes with its group, or with the group's next rollout, or where
-    the group is to have fewer (scale.py).
-    """
+    in the same group. Nobody tells its Machine, which goes with its group, with the group's next
+    rollout, or where the group is to have fewer (scale.py)."""
     host = change.one.key[3]
     sides = (site.before, site.after)
     old, new = (side.fleet.group_of_host.get(host) if side else None for side in sides)

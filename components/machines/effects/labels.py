@@ -1,8 +1,6 @@
-"""Labels of Machines: Cluster API copies some to their nodes in place, all at once.
-
-Source: Cluster API v1.13.6, internal/controllers/machine/machine_controller_noderef.go (patchNode),
-which takes labels off again that a Machine no longer has.
-"""
+"""Labels of Machines: Cluster API copies some to their nodes in place, all at once, and takes off
+those that a Machine no longer has (v1.13.6,
+internal/controllers/machine/machine_controller_noderef.go, patchNode)."""
 
 from collections.abc import Iterable
 

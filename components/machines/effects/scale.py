@@ -1,9 +1,7 @@
-"""How many machines a group has: who is added, and who may lose its machine.
-
-Which Machine goes is Cluster API's choice and has nothing to do with which host left the list. A
-host that another group finds from now on keeps its Machine until that goes: what becomes of it is
-one of the ways in which its group may give up a Machine, and none besides.
-"""
+"""How many machines a group has: who is added, and who may lose its machine. Which Machine goes is
+Cluster API's choice, whichever host left the list. A host that another group finds from now on
+keeps its Machine until that goes: one of the ways in which its group may give one up, and none
+besides."""
 
 from collections.abc import Iterable
 from typing import NamedTuple

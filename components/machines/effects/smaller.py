@@ -40,8 +40,7 @@ _SECTIONS: dict[str, str] = read_table(__file__)["sections"]
 
 
 def smaller_way(site: SiteChange, group: Group, made: ObjectChange | None) -> str:
-    """What to write instead of a rollout of a group's machines for a changed KubeadmConfigTemplate;
-    empty where something in it needs one."""
+    """What to write instead of a rollout for a KubeadmConfigTemplate; empty where it needs one."""
     if made is None or made.before is None or made.after is None:
         return ""
     fields = [each for each in made.fields if each.path[:3] == _CONFIG]

@@ -26,11 +26,9 @@ def in_a_new_one(_site: SiteChange, change: ObjectChange, _field: FieldChange) -
 
 
 def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
-    """The differences between the templates that an object's reference led to and leads to.
-
+    """The differences between the templates that an object's reference led to and leads to, as
     ``image.url of Metal3MachineTemplate/v100 changed``: at most three fields, and those of the
-    Metal3DataTemplate that a Metal3MachineTemplate names in its turn.
-    """
+    Metal3DataTemplate that a Metal3MachineTemplate names."""
     kind, group = (value(change.after, *at, each) for each in ("kind", "apiGroup"))
     old, new = (value(each, *at, "name") for each in change.both)
     made = template_change(site, f"{kind}.{group}", new)
@@ -56,10 +54,8 @@ def template_change(site: SiteChange, kind: GroupKind, name: Any) -> ObjectChang
 
 
 def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]:
-    """Each field that differs inside a template, and the template that it is in.
-
-    The name counts the order of every list, also where no field differs by it.
-    """
+    """Each field that differs inside a template, and the template that it is in. The name counts
+    the order of every list, also where no field differs by it."""
     inside = [field for field in change.fields if field.path[0] == "spec"]
     if not inside:
         yield "the order", change.one.name

@@ -1,9 +1,7 @@
-"""The order of an upgrade: when Cluster API makes no worker machines, and who says no before.
-
-A MachineSet makes Machines only while the control plane is not being upgraded and runs the same
-minor version (preflight checks of the MachineSet); deleting is never held back. So a rollout at the
-wrong time deletes max_unavailable machines and then stands still.
-"""
+"""The order of an upgrade: when Cluster API makes no worker machines, and who says no before. A
+MachineSet makes Machines only while the control plane is not being upgraded and runs the same minor
+version (its preflight checks); it always deletes. So a rollout at the wrong time deletes
+max_unavailable machines and then stands still."""
 
 from typing import Any, NamedTuple
 
@@ -42,8 +40,7 @@ def control_plane(side: Side | None) -> Manifest | None:
 
 
 def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
-    """The obstacle that keeps a MachineDeployment from getting machines once the change is
-    applied."""
+    """The obstacle that keeps a MachineDeployment from getting machines after the change."""
     its, was = (value(control_plane(side), "spec", "version") for side in (site.after, site.before))
     at = ("spec", "template", "spec", "version")
     wanted, had = value(change.after, *at), value(change.before, *at)

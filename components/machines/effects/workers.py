@@ -5,14 +5,7 @@ from collections.abc import Iterable
 from components.effects import Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import path
-from components.machines.effects import kinds, labels, scale
-from components.machines.effects.anykind import (
-    machine_kinds,
-    machine_rules,
-    removal,
-    removal_action,
-    rollout_words,
-)
+from components.machines.effects import anykind, kinds, labels, scale
 from components.machines.effects.concerned import (
     format_path,
     groups,
@@ -44,7 +37,7 @@ _TYPE = path("spec.rollout.strategy.type")
 
 def replacement(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """A field that Cluster API compares differs: the machines are replaced."""
-    what = rollout_words(change, field) or _what(site, change, field)
+    what = anykind.rollout_words(change, field) or _what(site, change, field)
     hosts, at_most = scale.staying_machines(site, change)
     held = hold(site, change)
     action = Action.REFUSED if held and held.refused else None
@@ -79,7 +72,7 @@ def _smaller_way(site: SiteChange, change: ObjectChange) -> str:
     at = path("spec.template.spec.bootstrap")
     rolling = [f.path for f in change.fields for r in ROLLING_FIELDS if f.path[: len(r)] == r]
     others = any(each[: len(at)] != at for each in rolling)
-    if others or any(rollout_words(change, each) for each in change.fields):
+    if others or any(anykind.rollout_words(change, each) for each in change.fields):
         return ""
     name = value(change.after, *at, "configRef", "name")
     made = template_change(site, kinds.CONFIG_TEMPLATE, name)
@@ -129,7 +122,7 @@ def rolls_out(change: ObjectChange | None) -> bool:
         return False
     paths = (field.path for field in change.fields)
     rolls = any(at[: len(rolling)] == rolling for at in paths for rolling in ROLLING_FIELDS)
-    return rolls or any(rollout_words(change, field) for field in change.fields)
+    return rolls or any(anykind.rollout_words(change, field) for field in change.fields)
 
 
 def not_on_delete(_site: SiteChange, change: ObjectChange, field: FieldChange) -> bool:
@@ -157,13 +150,11 @@ def on_machines(
 
 
 def gone(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
-    """All its machines go together: the deletion of a MachineSet knows no max_unavailable.
-
-    The hosts that other groups wait for are installed again, all at once too.
-    """
+    """All its machines go together, as the deletion of a MachineSet knows no max_unavailable; hosts
+    that other groups wait for are installed again, all at once too."""
     stay, moved, gone = scale.departures(site, change)
-    action, machines = removal_action(change), number(change.before, "spec", "replicas")
-    why = removal(action, "with it all its Machines are deleted at once")
+    action, machines = anykind.removal_action(change), number(change.before, "spec", "replicas")
+    why = anykind.removal(action, "with it all its Machines are deleted at once")
     base = effect(change, None, Impact.REMOVE, why, SETS, action)
     if gone or stay:
         hosts = (*stay, *gone)
@@ -202,7 +193,7 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
             yield _refused(_not_made(found, held), held)
 
 
-(_KIND,) = machine_kinds(vars(labels) | globals()).kinds
+(_KIND,) = anykind.machine_kinds(vars(labels) | globals()).kinds
 ROLLING_FIELDS = tuple(path(at) for at, judge in _KIND.fields if judge is replacement)
-RULES = machine_rules(_KIND)
+RULES = anykind.machine_rules(_KIND)
 """The rules of worker pools."""

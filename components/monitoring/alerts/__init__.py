@@ -1,7 +1,4 @@
-"""The rule groups of a site: what is recorded, and what is an alert.
-
-Here are those of the site as a whole; components hand over their own.
-"""
+"""The rule groups of a site as a whole, recordings and alerts; components hand over their own."""
 
 from collections.abc import Sequence
 

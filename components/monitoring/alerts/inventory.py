@@ -1,6 +1,5 @@
-"""Facts that Git knows and the cluster's metrics do not: the pool and model of a node, the owner of
-a namespace, the remediator of a pool. Other rules join them.
-"""
+"""Facts that Git knows and metrics do not: the pool and model of a node, the owner of a namespace,
+the remediator of a pool. Other rules join them."""
 
 from collections.abc import Iterator
 

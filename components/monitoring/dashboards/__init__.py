@@ -41,8 +41,7 @@ def dashboards(site: Site, monitoring: Monitoring, shown: Sequence[Board]) -> li
 
 
 def boards(site: Site, watched: Iterable[Watched], alerts: Collection[str] = ()) -> list[Board]:
-    """The dashboards of a site: of the site as a whole, and of its components. Panels name those of
-    ``alerts`` alone."""
+    """The dashboards of a site and of its components; panels name those of ``alerts`` alone."""
     racks = RACKS.board(RACKS.panels("racks"))
     whole = (fleet.board(site), overview(site), racks, nodes(site), *fabric(site))
     found: dict[str, Board] = {}

@@ -14,8 +14,7 @@ FAULTS = {"network-link-down", "network-link-errors", "fabric-down"}
 
 
 def fabric(site: Site) -> list[Board]:
-    """The dashboard of links by rail, by node_exporter's own collectors; none where pods ask for no
-    network device."""
+    """The dashboard of links by rail (node_exporter); none where pods ask for no network device."""
     devices = [pool.network_devices for pool in site.file.pools]
     of = {link: set[str]() for link in LinkType}
     resources: list[Rdma | Sriov] = [each for found in devices for each in found.rdma]

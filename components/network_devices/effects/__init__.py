@@ -1,8 +1,5 @@
-"""Effects of changes to network devices on hosts: a rule for every kind that Foresite writes.
-
-``policies.py`` judges how interfaces are divided, ``operator.py`` what else the SR-IOV operator is
-told, ``plugins.py`` the device plugins that Foresite runs itself.
-"""
+"""Effects of changes to network devices on hosts: how interfaces are divided (``policies.py``),
+what else the SR-IOV operator is told (``operator.py``), and our device plugins (``plugins.py``)."""
 
 from components.effects.rules import Rule
 from components.network_devices.effects import operator, plugins, policies

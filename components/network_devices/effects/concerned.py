@@ -33,10 +33,8 @@ def staying(site: SiteChange, pool: str) -> tuple[str, ...]:
 def on_hosts(
     site: SiteChange, change: ObjectChange, field: Field, impact: Impact, words: tuple[str, str]
 ) -> Effect:
-    """An effect on the hosts of the object's pool, spares aside; ``words`` are why and source.
-
-    The operator takes hosts out at its pace, whatever several of its policies ask for.
-    """
+    """An effect on the hosts of the object's pool, spares aside; ``words`` are why and source. The
+    operator takes hosts out at its pace, whatever several of its policies ask for."""
     why, source = words
     hosts = staying(site, pool_name(change))
     count = running(site.side, hosts)

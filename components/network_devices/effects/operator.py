@@ -1,8 +1,5 @@
-"""Other configuration of the SR-IOV operator: its settings, its pace, and networks for pods.
-
-Source: sriov-network-operator 1.6.0, controllers (sriovoperatorconfig_controller.go,
-drain_controller_helper.go, generic_network_controller.go).
-"""
+"""Other configuration of the SR-IOV operator (1.6.0, controllers/sriovoperatorconfig_controller.go,
+drain_controller_helper.go, generic_network_controller.go): settings, pace, networks for pods."""
 
 from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import rules

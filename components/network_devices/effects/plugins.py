@@ -34,8 +34,7 @@ def _renaming(judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 
 
 def _names(config: Manifest | None) -> dict[str, str]:
-    """The resource of each interface in a configuration of the SR-IOV plugin, with its domain: the
-    kubelet books devices by the whole name."""
+    """The resource of each interface of the SR-IOV plugin, with its domain as in the kubelet."""
     text = config.body["data"][CONFIG_FILE] if config else '{"resourceList": []}'
     return {
         name.partition("#")[0]: f"{each['resourcePrefix']}/{each['resourceName']}"

@@ -65,8 +65,7 @@ def _access(site: SiteChange, name: str) -> str:
 
 
 class Access(NamedTuple):
-    """The readers or writers of a bucket, and those before; the latter are empty where the text
-    says them."""
+    """The readers or writers of a bucket, and those before, unless the text says them."""
 
     now: str
     before: str = ""
@@ -78,8 +77,7 @@ class Access(NamedTuple):
 
 
 def access(was: Bucket, bucket: Bucket) -> tuple[Access, ...]:
-    """The readers and writers of a bucket after a change, and those whose reading ends; empty where
-    all stays."""
+    """The readers and writers of a bucket after a change, and those who stop reading; or empty."""
     found: list[Access] = []
     readers = [None if each.public else set(each.namespaces) for each in (was, bucket)]
     writers = [_writers(each) for each in (was, bucket)]
@@ -94,8 +92,7 @@ def access(was: Bucket, bucket: Bucket) -> tuple[Access, ...]:
 
 
 def _writers(bucket: Bucket) -> set[str] | None:
-    """The namespaces whose pods may write; None where each pod with a token may (as
-    Bucket.writable_by says)."""
+    """The namespaces whose pods may write; None: each pod with a token (Bucket.writable_by)."""
     return None if bucket.public and not bucket.namespaces else set(bucket.namespaces)
 
 

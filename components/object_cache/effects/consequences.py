@@ -19,10 +19,8 @@ TOLD = Told(__file__)
 
 
 class Consequence(NamedTuple):
-    """A consequence that jobs feel: ``clause`` in a headline, ``line`` in full.
-
-    ``applied`` is false where it will hold once the site's own cluster is named.
-    """
+    """A consequence that jobs feel: ``clause`` in a headline, ``line`` in full; ``applied`` is
+    false where it will hold once the site's own cluster is named."""
 
     clause: str
     line: str

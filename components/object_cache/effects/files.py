@@ -1,9 +1,5 @@
 """Effects of changes to the files that the cache's programs read: buckets, hosts, Envoy's
-bootstrap.
-
-No change of a file restarts a pod by itself; where the pods' template says so too, that is judged
-at their DaemonSet.
-"""
+bootstrap. None restarts a pod by itself; a template that does so is judged at the DaemonSet."""
 
 from collections.abc import Callable
 

@@ -1,8 +1,5 @@
-"""Effects of a host that comes into Envoys' list, leaves it, or moves in it.
-
-Git lists hosts, and machines follow later: a host that is new in the list may have no server for
-hours, and one that left it may have one.
-"""
+"""Effects of a host that comes into Envoys' list, leaves it, or moves in it. Git lists hosts, and
+machines follow later: a new one may have no server for hours, and one that left may have one."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,8 +16,7 @@ NOT_YET, NO_KEY = _SAID["not_yet"], _SAID["no_key"]
 
 
 def describe_hosts(site: SiteChange, field: FieldChange, routes: str) -> tuple[str, str]:
-    """The text on hosts that a changed part of the list names, and its source; ``routes`` says
-    which keys move."""
+    """The text on hosts that a changed list names, and its source; ``routes``: which keys move."""
     sides = addresses(site.before), addresses(site.after)
     names = [set(_keys(each)) for each in (field.before, field.after)]
     # Of a host that nobody finds at its new address keys do move, whatever the list says.

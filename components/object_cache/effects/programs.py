@@ -1,7 +1,5 @@
-"""Effects of a restart of the cache's two programs on objects and on those who request them.
-
-The hosts, and how many restart at a time, are the DaemonSet's own rules to say.
-"""
+"""Effects of a restart of the cache's two programs on objects and on those who request them; which
+hosts, and how many at a time, the DaemonSet's own rules say."""
 
 from collections.abc import Iterable
 
@@ -99,8 +97,7 @@ def _server(site: SiteChange, change: ObjectChange, field: Field) -> Iterable[st
 
 
 def _of_field(before: Cache, after: Cache, field: FieldChange) -> Iterable[str]:
-    """The notes on a field besides the restart of its pods: on each setting that differs and that
-    the field is about."""
+    """The notes on a field besides the restart of its pods: on each setting of its that differs."""
     sizes = [in_bytes(each.capacity) for each in (before, after)]
     port = "port_by_dns" if after.discovery is CacheDiscovery.DNS else "port"
     more = "capacity_less" if sizes[1] < sizes[0] else "capacity_more"

@@ -1,8 +1,5 @@
-"""How the Envoys of one side find the host of a key, read from the files that they read.
-
-What another version of the code made counts as it is there: nothing is taken from the site that an
-object says.
-"""
+"""How the Envoys of one side find the host of a key, by the files that they read, also as another
+version of the code made them: nothing is taken from the site that an object says."""
 
 from collections.abc import Iterator, Mapping
 from functools import lru_cache

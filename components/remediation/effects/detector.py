@@ -1,6 +1,5 @@
 """Effects of changes to the detector: its pods restart, and drain nothing. The faults that a
-changed check finds may be repaired from then on.
-"""
+changed check finds may be repaired from then on."""
 
 from collections.abc import Iterable
 
@@ -49,8 +48,7 @@ def _without_pods(found: Effects) -> Effects:
 def add_check_effects(
     judge: Judge, site: SiteChange, change: ObjectChange, field: Field
 ) -> Effects:
-    """``judge`` for the content of ConfigMaps, with the faults that a changed check finds: once for
-    all files of a pool's detector."""
+    """``judge`` for ConfigMaps, with the faults that a changed check finds: once for a detector."""
     yield from judge(site, change, field)
     pool = _pool(site, change)
     data = [each for each in change.fields if each.path[:1] == ("data",)]

@@ -162,8 +162,7 @@ def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
 
 
 def ended_faults(site: SiteChange, at: tuple[Site, Pool, str], ends: str) -> str:
-    """The nodes that lose a fault by a check that finds less, in the given state; ``ends`` is the
-    effect on them."""
+    """The nodes that lose a fault as a check finds less; ``ends`` is the effect on them."""
     if site.nodes is None:
         return ""
     after, pool, fault = at

@@ -1,7 +1,5 @@
-"""Effects of changes to the settings of the program for repair slots.
-
-Sources: components/remediation/turns.py and node_repair/slots.py: they are read in each round.
-"""
+"""Effects of changes to the settings of the program for repair slots, which reads them in each
+round (components/remediation/turns.py, node_repair/slots.py)."""
 
 import json
 from collections.abc import Iterator
@@ -68,8 +66,7 @@ def _read(text: object) -> object:
 
 
 def _again(before: Site, after: Site) -> str:
-    """The settings that let a node have one more reboot than before (node_repair/decide.py,
-    ``_after_reboot``)."""
+    """The settings that allow a node one more reboot (node_repair/decide.py, ``_after_reboot``)."""
     old, new = (settings_of(each).reboot for each in (before, after))
     pairs = {
         "timeout_seconds": (new.timeout_seconds, old.timeout_seconds),

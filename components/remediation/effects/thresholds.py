@@ -33,7 +33,6 @@ class Shift(NamedTuple):
 Words = Iterator[tuple[str, str]]
 """Words on settings, each with the field of a Shift that it belongs to."""
 
-
 _HIGHER = ("good_after", "accelerators of the hardware profile", "gbps of ", "link_width")
 """Numbers (or the beginnings of their names) of which a higher one finds more; of others fewer."""
 _DAMPING = ("good_after", "interval_seconds")

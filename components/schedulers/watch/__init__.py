@@ -1,7 +1,4 @@
-"""The scrapes, alerts and panels of schedulers and their queues.
-
-What is not Foresite's has its source beside it.
-"""
+"""The scrapes, alerts and panels of schedulers and their queues, with sources of others' series."""
 
 from pathlib import Path
 

@@ -1,6 +1,5 @@
 """The kube-schedulers that Foresite runs, as alerts and a dashboard: whether one leads, places pods
-and stays up, and how fast the API server answers them.
-"""
+and stays up, and how fast the API server answers."""
 
 from components.making.told import Told
 from components.making.watch import Alert, Board

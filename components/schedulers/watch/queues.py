@@ -1,6 +1,5 @@
 """Jobs that wait, as alerts and a dashboard: pods within their team's limits, gangs that nobody
-wakes, queues of Kueue and Volcano, and the end of the off-peak days.
-"""
+wakes, queues of Kueue and Volcano, and the end of the off-peak days."""
 
 from components.making.manifest import Json
 from components.making.promql import asks, minutes, pending

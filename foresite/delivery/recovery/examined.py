@@ -1,7 +1,5 @@
-"""The parts of a site to recover: lock, state, note, tag, and the objects of its clusters.
-
-Reads only. Each thing found is a line for a person; what keeps a recovery from acting is an error.
-"""
+"""The parts of a site to recover: lock, state, note, tag, and the objects of its clusters. Reads
+only: each thing is a line for a person, and an error where it keeps a recovery from acting."""
 
 import shlex
 from collections.abc import Iterator, Mapping
@@ -26,11 +24,8 @@ _ELSEWHERE = """import a backup: pulumi stack import --stack {stack} --file FILE
 
 
 class Examined(NamedTuple):
-    """All that was found.
-
-    ``exported`` is None where there is no stack; ``silent`` are clusters of a site that ends, which
-    do not answer any more; ``unseen`` says what was not looked at for orphans, and why.
-    """
+    """All that was found. ``exported`` is None without a stack; ``silent`` are clusters of a site
+    that ends, which answer no more; ``unseen``: what was not looked at for orphans, and why."""
 
     site: Site
     kubectl: Kubectl

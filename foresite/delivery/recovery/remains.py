@@ -1,7 +1,5 @@
-"""The remains of an interrupted run: the state, the cluster and the site side by side.
-
-Owns the names for what is found, and decides nothing: foresite/commands/recover.py does.
-"""
+"""The remains of an interrupted run: the state, the cluster and the site side by side. Names what
+is found, and decides nothing: foresite/commands/recover.py does."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +14,6 @@ from foresite.delivery.servers.inventory import applied_fields, ours
 from foresite.delivery.stack.stated import Ident, State, Stated, ident
 
 _ALWAYS = {"apiVersion", "kind"}
-
 
 Leftovers = dict[tuple[str, ...], Any]
 """Fields of ours without a place in the site: what each says now, by its path. A step of a path is
@@ -43,8 +40,7 @@ class Remains(NamedTuple):
     orphans: tuple[Ident, ...]
     """The cluster alone has them."""
     other: tuple[Stated, ...]
-    """The cluster has them by name, and not those that were applied: created again, restored, or of
-    another cluster."""
+    """There by name, and not as applied: created again, restored, or of another cluster."""
     met: frozenset[Target]
     """Clusters that have any of the very objects that were applied."""
     kept: tuple[Ident, ...]
@@ -91,8 +87,7 @@ def remains(
 
 
 def _strangers(live: Mapping[Ident, Json], known: set[Ident]) -> Iterator[Ident]:
-    """Objects of ours that nobody knows. One server may play both clusters, and then shows each
-    object twice."""
+    """Objects of ours that nobody knows, each once where one server plays both clusters."""
     uids = {live[each]["metadata"].get("uid") for each in known if each in live}
     for each, body in live.items():
         uid = body["metadata"].get("uid")
@@ -142,9 +137,8 @@ def restore_fields(inputs: Json, found: Leftovers) -> Json:
 
 
 def _unwanted_paths(fields: Json, wanted: Any, path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    """Paths of the fields of a FieldsV1 that ``wanted`` lacks (kubernetes 1.34, structured-merge-
-    diff v6, fieldpath/serialize-pe.go: ``f:`` a key, ``k:`` an item by its keys, ``v:`` by its
-    value)."""
+    """Paths of the fields of a FieldsV1 that ``wanted`` lacks (structured-merge-diff v6,
+    serialize-pe.go: ``f:`` a key, ``k:`` an item by its keys, ``v:`` by its value)."""
     for step, below in fields.items():
         kind, _, name = step.partition(":")
         if kind == "f" and not (not path and name in _ALWAYS):
@@ -161,8 +155,7 @@ def _unwanted_paths(fields: Json, wanted: Any, path: tuple[str, ...]) -> Iterato
 
 
 def _item(kind: str, sought: Any, wanted: list[Any]) -> Any:
-    """The item of a list that a step means; None where there is none. Keys that an item leaves out
-    are defaults, such as a port's protocol."""
+    """The item of a list that a step means, if any; keys that it leaves out are defaults."""
     if kind == "v":
         return {} if sought in wanted else None
     for each in wanted:

@@ -55,10 +55,8 @@ class Kubectl:
     environment: Mapping[str, str]
 
     def contexts(self) -> dict[str, str]:
-        """The address of the API server by context, as the kubeconfig has it.
-
-        Raises NoAnswerError where kubectl cannot read it.
-        """
+        """The address of the API server by context, as the kubeconfig has it. Raises NoAnswerError
+        where kubectl cannot read it."""
         done = self.run("config", "view", "--output", "json")
         if done.returncode:
             raise NoAnswerError(_first(done.stderr))
@@ -129,12 +127,8 @@ class ApiServer:
     def get(
         self, path: str, accept: str = "application/json", limit: float | None = None
     ) -> Json | None:
-        """The server's answer at a path; None where it has nothing.
-
-        ``limit`` are the seconds for a path whose own server may be away while the rest is there:
-        it does without that answer, and other questions go on. Raises NoAnswerError and
-        RefusedError.
-        """
+        """The server's answer at a path; None where it has nothing. ``limit``: seconds for a path
+        whose own server may be away; others go on without. Raises NoAnswerError, RefusedError."""
         return self._ask("GET", path, None, accept, limit)
 
     def may(self, verb: str, group: str, resource: str, namespace: str) -> bool:

@@ -81,11 +81,8 @@ def versions(bodies: Iterable[Json]) -> dict[tuple[str, str], str]:
 
 
 def served_kinds(server: ApiServer, wanted: Wanted) -> tuple[list[Kind], list[str]]:
-    """The kinds to list, and the groups that are stale, as their own server does not answer, such
-    as that of an APIService: of these only kinds that are wanted.
-
-    Raises NoAnswerError where one of these is not known: it is not taken for lost.
-    """
+    """The kinds to list, and of stale groups, whose own server (as an APIService's) does not
+    answer, those wanted. NoAnswerError where one of these is unknown: it is not taken for lost."""
     every = find_groups(server, wanted)
     stale = [group_name(each) for each in every if is_stale(each)]
     kinds = [kind for each in every for kind in _choose_versions(each, wanted)]
@@ -128,10 +125,7 @@ def list_objects(
 
 
 def delete(kubectl: Kubectl, context: str, body: Json) -> None:
-    """Ask for the deletion of an object, which its finalizers may take a while for.
-
-    Raises EngineError.
-    """
+    """Ask for the deletion of an object, which its finalizers may delay. Raises EngineError."""
     metadata = {k: body["metadata"][k] for k in ("name", "namespace") if k in body["metadata"]}
     named = {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
     how = ("--filename", "-", "--ignore-not-found", "--wait=false", "--cascade=background")
@@ -141,12 +135,9 @@ def delete(kubectl: Kubectl, context: str, body: Json) -> None:
 
 
 class Look(NamedTuple):
-    """The objects that a cluster has, of those that the state records.
-
-    ``same`` are still those that were made, ``other`` are of the same names and were created again
-    by somebody, ``lost`` are not there. ``unseen`` says why nobody looked; empty where somebody
-    did.
-    """
+    """The objects that a cluster has, of those that the state records: the ``same`` that were made,
+    ``other`` ones of their names, created again by somebody, ``lost``: not there. ``unseen``: why
+    nobody looked; empty where somebody did."""
 
     context: str
     same: tuple[Stated, ...] = ()
@@ -163,11 +154,9 @@ class Look(NamedTuple):
 def look(
     kubectl: Kubectl | None, site: str, contexts: Mapping[Target, str], state: Mapping[Key, Stated]
 ) -> list[Look]:
-    """The objects left in each cluster of a site. Raises NoAnswerError where one is silent.
-
-    Pulumi compares a site with its state, not with the cluster: what somebody deleted by hand, or
-    an etcd that was lost, it does not notice. A list of names for each kind does, and costs little.
-    """
+    """The objects left in each cluster of a site, by a list of names for each kind. Pulumi compares
+    a site with its state, and misses what was deleted by hand, or an etcd that was lost. Raises
+    NoAnswerError where one is silent."""
     found = []
     for target, context in contexts.items():
         mine = [

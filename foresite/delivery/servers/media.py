@@ -1,7 +1,5 @@
-"""The servers of OS images, the registry mirror and the BMCs of a site, as this machine sees them.
-
-For ``foresite doctor``: hosts and Ironic stand elsewhere, so that silence is no verdict.
-"""
+"""The servers of OS images, the registry mirror and the BMCs of a site, as this machine sees them:
+hosts and Ironic stand elsewhere, so that silence is no verdict."""
 
 import re
 import time
@@ -93,10 +91,8 @@ def ask_bmcs(site: Site) -> Iterator[Finding]:
 
 
 def _bmc(host: Host, protocol: BmcProtocol, until: float) -> None:
-    """Have a BMC say that it is one: Redfish's root needs no login (DSP0266 1.20, 13.3.1).
-
-    Raises UnreachedError.
-    """
+    """Have a BMC say that it is one by Redfish's root, which needs no login (DSP0266 1.20, 13.3.1).
+    Raises UnreachedError."""
     place = host.bmc.split("/")[0]
     if protocol is BmcProtocol.IPMI:
         ping(host.bmc_address, int(place.partition(":")[2] or 623), until)

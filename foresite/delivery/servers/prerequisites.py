@@ -93,8 +93,7 @@ def _secrets(site: Site) -> Iterator[Json]:
 
 
 def others_namespaces(made: Iterable[Manifest]) -> set[str]:
-    """The namespaces on one cluster that objects are in, and that neither Foresite nor Kubernetes
-    makes."""
+    """The namespaces that a cluster's objects are in and neither Foresite nor Kubernetes makes."""
     made = list(made)
     own = {each.key[3] for each in made if each.kind == "Namespace"}
     return {each.key[2] for each in made} - own - {"", "default", "kube-system", "kube-public"}

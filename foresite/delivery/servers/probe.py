@@ -70,9 +70,7 @@ class Asked(NamedTuple):
 
 def probe(engine: Engine, site: Site, need: Need, leaving: Iterable[Stated] = ()) -> list[Asked]:
     """Ask each API server that the site names; ``leaving`` are objects that are to be deleted.
-
-    Raises UsageError with all that is wrong, and what to do.
-    """
+    Raises UsageError with all that is wrong, and what to do."""
     contexts = contexts_of(site)
     kubectl = kubectl_of(engine)
     if kubectl is None:
@@ -112,8 +110,7 @@ def needed_kubectl() -> Kubectl:
 
 
 def kubectl_of(engine: Engine | None) -> Kubectl | None:
-    """The kubectl that Pulumi's environment would find, or of whoever calls, where there need be no
-    Pulumi; None without one."""
+    """The kubectl of Pulumi's environment, or of whoever calls without Pulumi; None without one."""
     environment = engine.environment if engine else os.environ
     found = (engine and engine.kubectl) or shutil.which("kubectl", path=environment.get("PATH"))
     return Kubectl(Path(found), environment) if found else None
@@ -195,11 +192,8 @@ def _kinds(
 def _missing_rights(
     server: ApiServer, kinds: dict[tuple[str, str], Kind], objects: Objects, run: Any
 ) -> str:
-    """The rights that the account lacks, in words; empty where it has all that are needed.
-
-    Server-side apply of an object that is not there yet needs ``create`` besides ``patch``
-    (kubernetes 1.34, apiserver/pkg/endpoints/handlers/patch.go).
-    """
+    """The rights that the account lacks, in words, if any. Server-side apply of a new object needs
+    ``create`` besides ``patch`` (kubernetes 1.34, apiserver/pkg/endpoints/handlers/patch.go)."""
     going = {key: each for key, each in kinds_of(objects.leaving).items() if key not in kinds}
     if going:
         # For their plurals; one that is not served has no objects.

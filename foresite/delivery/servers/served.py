@@ -63,11 +63,9 @@ def _root(api: str) -> str:
 
 
 def find_groups(server: ApiServer, wanted: Collection[tuple[str, str]]) -> list[Json]:
-    """The groups that a server serves, with their kinds. Kinds (group and kind) that are wanted are
-    waited for, where their group's own server has not said yet what it serves.
-
-    Raises NoAnswerError, also where one of these stays unknown; RefusedError; and UsageError.
-    """
+    """The groups that a server serves, with their kinds. Wanted kinds (group and kind) are waited
+    for while their group's own server has not said yet what it serves. Raises NoAnswerError, also
+    where one stays unknown; RefusedError; and UsageError."""
     until = time.monotonic() + _SETTLE
     while True:
         answers = [server.get(root, _DISCOVERY) or {} for root in ("/api", "/apis")]
@@ -123,10 +121,7 @@ def missing_kinds(
     server: ApiServer, kinds: dict[tuple[str, str], Kind], manifests: list[Manifest], run: Map
 ) -> tuple[list[str], list[str]]:
     """The kinds and fields that a server lacks, each with what to install, and those that nobody
-    knows of.
-
-    Puts the plurals into ``kinds``. Raises as ``find_groups`` does.
-    """
+    knows of; puts plurals into ``kinds``. Raises as ``find_groups`` does."""
     wanted = [each.key for each in kinds.values()]
     there = {group_name(each): each for each in find_groups(server, wanted)}
     listed = {each[:2]: each for group in there.values() for each in group_kinds(group)}

@@ -1,8 +1,5 @@
-"""The edits of a person between two sides of a site: each, its place, and how to do it alone.
-
-values.py is the way in, and compares site files, catalogue and release; hosts.py the host list,
-texts.py the files that a site names; edit.py is what an edit is.
-"""
+"""A person's edits between two sides of a site: each (edit.py), its place, and how to do it alone.
+values.py is the way in; hosts.py is for the host list, texts.py for files that a site names."""
 
 from preview.differences.edits.edit import Edit, Input
 from preview.differences.edits.values import edits

@@ -21,11 +21,8 @@ class Input(NamedTuple):
 
 
 class Edit(NamedTuple):
-    """One value that was edited. ``host`` is the name of the host whose line it is in, or empty.
-
-    ``apply`` makes of either side's site the one with this edit alone done (True) or undone
-    (False). It raises ValueError or LookupError where that is no site.
-    """
+    """One value that was edited; ``host``: that of its line, if any. ``apply`` makes of either
+    side's site the one with this edit alone done or undone; ValueError or LookupError if none."""
 
     cause: Cause
     apply: Callable[[Site, bool], Site]

@@ -1,8 +1,5 @@
 """The edited values between two sides of a site: each value, its place, and how to apply it alone.
-
-Compared are values, not lines: comments, formatting and the order of keys are no edit. Items of
-lists are told apart by their name.
-"""
+Comments, formatting and the order of keys are no edit; items of lists are told by name."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -30,10 +27,8 @@ from schemas.rules.management import read_management
 
 
 class _Value(NamedTuple):
-    """A value that differs: where it is on each side (None: not there), and what it is.
-
-    ``order`` are the names of a list's items on each side where only their order differs.
-    """
+    """A value that differs: where it is on each side (None: not there), and what it is. ``order``:
+    a list's names on each side where only their order differs."""
 
     before_at: Path | None
     after_at: Path | None

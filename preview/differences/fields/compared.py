@@ -67,10 +67,8 @@ def _compare(before: Json, after: Json) -> tuple[tuple[FieldChange, ...], tuple[
 
 
 def show_path(path: Path) -> str:
-    """A path for people: ``spec.template.spec.containers[web].image``.
-
-    Items of lists are in brackets, and so are keys that are no plain words.
-    """
+    """A path for people: ``spec.template.spec.containers[web].image``; items of lists are in
+    brackets, and so are keys that are no plain words."""
     steps = (
         f".{step}"
         if isinstance(step, str) and not isinstance(step, Item) and _PLAIN_STEP.fullmatch(step)
@@ -81,10 +79,8 @@ def show_path(path: Path) -> str:
 
 
 def text_lines(before: str, after: str) -> list[str]:
-    """The lines in which two texts differ, as a unified diff without file names, at most 60.
-
-    What cannot be seen is written as an escape. A last line says how many are left out.
-    """
+    """The lines in which two texts differ, as a unified diff without file names, at most 60 and how
+    many more; invisible characters as escapes."""
     left, right = _lines(before), _lines(after)
     if before and after and before.endswith("\n") != after.endswith("\n"):
         (right if before.endswith("\n") else left).append(_NO_END)

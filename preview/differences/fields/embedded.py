@@ -1,7 +1,5 @@
-"""JSON and YAML inside texts, read as data where that is safe and means one thing.
-
-What is too long, too deep, has anchors, or does not parse is a text.
-"""
+"""JSON and YAML inside texts, read as data where that is safe and means one thing. What is too
+long, too deep, has anchors, or does not parse is a text."""
 
 import json
 import math
@@ -32,11 +30,8 @@ class Documents(NamedTuple):
 
 
 def documents(text: str, key: str) -> Documents | None:
-    """The documents of a text, or None if it is only a text.
-
-    ``key`` is what the text is called. By its ending it may say that the text is data; else each
-    document has to be a mapping or a list of mappings, as any text is a scalar to YAML.
-    """
+    """The documents of a text, or None if it is only a text. If its name ``key`` does not end as
+    that of data, each has to be a mapping or a list of these, as to YAML any text is a scalar."""
     try:
         if len(text) > MAX_BYTES or len(text.encode()) > MAX_BYTES:
             return None

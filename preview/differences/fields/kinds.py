@@ -1,8 +1,5 @@
-"""Facts of Kubernetes on fields: which lists are maps or sets, and which values are quantities.
-
-Read from the schemas of the real kinds. Where there is none, or it is silent, a list is atomic and
-a text is only a text.
-"""
+"""Facts of Kubernetes on fields, from the schemas of the real kinds: which lists are maps or sets,
+which values are quantities. By default a list is atomic and a text is only a text."""
 
 from functools import cache
 from typing import Any, NamedTuple
@@ -39,11 +36,8 @@ _METADATA = {"$ref": f"{REF}{OBJECT_META}"}
 
 
 class Field(NamedTuple):
-    """The known facts of a field.
-
-    ``texts`` is the way from here to texts that may hold data: empty, this is such a text; None,
-    there are none.
-    """
+    """The known facts of a field. ``texts``: the way from here to texts that may hold data; empty:
+    this is one; None: there are none."""
 
     schema: Schema
     texts: tuple[str, ...] | None = None
@@ -79,10 +73,8 @@ class Field(NamedTuple):
 
     @property
     def keys(self) -> dict[str, Any]:
-        """The keys of this list's items, each with its default, the leading one first.
-
-        Empty for a list that is no map.
-        """
+        """The keys of this list's items, each with its default, the leading one first; empty for a
+        list that is no map."""
         if self.schema.get(LIST_TYPE) != "map":
             return {}
         fields = self.item.schema.get("properties", {})
@@ -91,11 +83,8 @@ class Field(NamedTuple):
 
     @property
     def key_paths(self) -> tuple[tuple[str, ...], ...]:
-        """The places of the keys in this list's items; empty for a list without such keys.
-
-        Files that cloud-init writes are told apart by their paths; of two with one path the order
-        counts, and such a list has no keys.
-        """
+        """The places of the keys in this list's items, if any. Files of cloud-init are told by
+        path; where two have one path the order counts, and there are no keys."""
         found = (("path",),) if self.texts == (ANY, "content") else ()
         return tuple(self.schema.get(KEY_PATHS, found))
 

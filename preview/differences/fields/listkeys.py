@@ -13,10 +13,8 @@ MAX_PAIRS = 1_000_000
 
 
 class Item(str):
-    """The step of a path that names an item of a list by its key, not a field.
-
-    It equals the plain text, so that rules need not know of it.
-    """
+    """The step of a path that names an item of a list by its key, not a field; equal to the plain
+    text, so that rules need not know of it."""
 
     __slots__ = ()
 

@@ -36,10 +36,8 @@ class Slot(str):
 
 
 def same(before: Any, after: Any) -> bool:
-    """True if two values are equal down to the types of their numbers, and in the order of maps.
-
-    False may mean no more than that a closer look is needed.
-    """
+    """True if two values are equal, down to types of numbers and the order of maps; False may mean
+    no more than that a closer look is needed."""
     if type(before) is not type(after) or before != after:
         return False
     if not isinstance(before, dict | list):
@@ -64,10 +62,7 @@ def differing(before: dict[str, Any], after: dict[str, Any]) -> tuple[Any, Any]:
 
 
 class Pairing:
-    """Pairs the parts of two values.
-
-    ``reordered`` are the lists with keys whose items come in another order on the other side.
-    """
+    """Pairs the parts of two values; ``reordered`` are lists with keys in another order there."""
 
     def __init__(self) -> None:
         self.reordered: list[Path] = []

@@ -75,19 +75,14 @@ def _named(name: str) -> tuple[str, str]:
 
 @cache
 def strict_schema(api_version: str, kind: str) -> Schema:
-    """The JSON Schema (draft 4) that objects of a kind are checked against; never change it.
-
-    ``x-kubernetes-list-map-keys`` in it is a keyword of its own: see :func:`misfits`.
-    Raises KeyError for a kind that there is no schema of.
-    """
+    """The JSON Schema (draft 4) for objects of a kind, with ``x-kubernetes-list-map-keys`` as
+    :func:`misfits` reads it. Never change it. Raises KeyError for a kind without a schema."""
     return strict.build(store.kinds()[f"{api_version}/{kind}"])
 
 
 def misfits(items: Any, keys: list[list[Any]]) -> list[int]:
-    """The indexes of items that are null or whose keys an earlier item has.
-
-    ``keys`` are pairs of name and default. Source of the rule: server-side apply.
-    """
+    """The indexes of items that are null or whose keys (pairs of name and default) an earlier item
+    has, as in server-side apply."""
     if not isinstance(items, list):
         return []
     seen: set[str] = set()
@@ -120,11 +115,8 @@ class _ListKeys:
 
 
 def _fits(name: str, obj: Any) -> bool:
-    """True if an object of a known kind fits its schema.
-
-    To compile what objects need of that takes a tenth of the time that the whole takes. What the
-    part takes, the whole takes; what is wrong with an object, the whole tells.
-    """
+    """True if an object of a known kind fits its schema, of which a part is compiled, in a tenth of
+    the time. What the part takes the whole takes; what is wrong with an object the whole tells."""
     keys, number, validator = _parts.get(name, (frozenset[str](), 0, None))
     if validator is not None and validator.is_valid(obj):
         return True

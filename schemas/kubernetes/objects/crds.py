@@ -29,11 +29,8 @@ def load_crds(kinds: Iterable[str] | None = None) -> list[dict[str, Any]]:
 
 
 def brought_kinds(definitions: Iterable[dict[str, Any]]) -> Kinds:
-    """The kinds of CustomResourceDefinitions that a site brings, by ``apiVersion/Kind``.
-
-    Their CEL rules and unknown formats are left to the API server. A definition that is no such
-    thing makes no kind: its own schema says what is wrong with it.
-    """
+    """The kinds of CustomResourceDefinitions that a site brings, by ``apiVersion/Kind``. Their CEL
+    rules and unknown formats are left to the API server, and others to its schema."""
     found: Kinds = {}
     for each in definitions:
         try:

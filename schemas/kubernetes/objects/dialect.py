@@ -52,9 +52,8 @@ STRING_FORMATS = {
     "quantity": r"^[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?[0-9]+)?$",
     "uri": r"^([A-Za-z][A-Za-z0-9+.-]*:|/)\S*$",
 }
-"""Format -> what the server's parser takes, as a pattern: JSON Schema leaves formats to each
-library, so two libraries would differ. Sources: encoding/base64, RFC 3339, resource.ParseQuantity,
-url.ParseRequestURI."""
+"""Format -> what the server's parser takes, as a pattern, as libraries of JSON Schema differ.
+Sources: encoding/base64, RFC 3339, resource.ParseQuantity, url.ParseRequestURI."""
 
 FORMATS = frozenset(("double", *INTEGER_FORMATS, *STRING_FORMATS))
 
@@ -64,10 +63,7 @@ class UnknownFact(ValueError):
 
 
 def compact(schema: Schema, where: str = "") -> Schema:
-    """The schema without texts, keys sorted.
-
-    Raises :class:`UnknownFact` for a keyword or a format that is not known.
-    """
+    """The schema without texts, keys sorted; UnknownFact for an unknown keyword or format."""
     result: Schema = {}
     for key, value in sorted(schema.items()):
         here = f"{where}/{key}"
@@ -96,11 +92,8 @@ def _rule(rule: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 def share(schemas: Iterable[Schema]) -> tuple[list[Schema], dict[str, Schema]]:
-    """The schemas with what they repeat replaced by references, and that by name.
-
-    CRDs that embed pods repeat each other, and themselves for each kind of container. Names come
-    from what they stand for, so that they stay when other schemas change.
-    """
+    """The schemas with what they repeat (CRDs that embed pods do) replaced by references, and that
+    by name: of what it stands for, so that it stays when other schemas change."""
     every = list(schemas)
     uses: Counter[str] = Counter()
     for schema in every:

@@ -6,10 +6,8 @@ _TOKEN = re.compile(r"\(\?i\)|\\.|\[(?:\\.|[^\]\\])*\]|.", re.DOTALL)
 
 
 def portable(pattern: str) -> str:
-    """The pattern without Go's ``(?i)``: from there to the end of its group, letters in both cases.
-
-    JSON Schema's patterns are ECMA's, which have no such flag.
-    """
+    """The pattern without Go's ``(?i)``, which JSON Schema's (ECMA's) lack: from there to the end
+    of its group, letters in both cases."""
     if "(?i)" not in pattern:
         return pattern
     result: list[str] = []

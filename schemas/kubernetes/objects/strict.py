@@ -34,16 +34,12 @@ NAMES: dict[str, Schema] = {
         for kind in ("ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding")
     },
 }
-"""Schemas of names that are not a DNS subdomain, by kind. Source of these and of the keys
-above: k8s.io/apimachinery pkg/util/validation, and ValidateName of each kind."""
+"""Schemas of names that are no DNS subdomain, by kind (apimachinery, pkg/util/validation)."""
 
 
 def build(kind: Kind, keys: Keys = None) -> Schema:
-    """The strict schema of a kind, with the definitions that it refers to.
-
-    With ``keys`` it says the same of every object that has no other keys, is a part of the size,
-    and refuses every other object.
-    """
+    """The strict schema of a kind, with the definitions that it refers to. With ``keys`` it is a
+    part, says the same of every object with no other keys, and refuses all others."""
     result = strict(store.root(kind), keys=keys)
     api_version, _, name = kind.name.rpartition("/")
     properties = result["properties"]
@@ -72,10 +68,8 @@ def _scale(kind: Kind, properties: dict[str, Schema]) -> None:
 
 
 def metadata(kind: Kind, keys: Keys = None) -> Schema:
-    """ObjectMeta, with what a server demands of it beyond its schema.
-
-    A namespaced object names its namespace, because a default would depend on who applies it.
-    """
+    """ObjectMeta, with what a server demands of it beyond its schema. A namespaced object names its
+    namespace, as a default would depend on who applies it."""
     result = dict(definition(OBJECT_META, keys))
     properties = dict(result["properties"])
     properties["name"] = NAMES.get(kind.name, SUBDOMAIN)
@@ -178,10 +172,8 @@ def _close(node: Schema, result: Schema) -> None:
 
 
 def _lists(node: Schema, result: Schema) -> None:
-    """No two items alike in a set; no null and no keys twice in a list that is a map.
-
-    The keys travel as pairs of name and default, under the keyword that the checkers implement.
-    """
+    """No two items alike in a set; no null and no keys twice in a list that is a map. Keys travel
+    as pairs of name and default, under the keyword that the checkers implement."""
     if node.get(dialect.LIST_TYPE) == "set":
         result["uniqueItems"] = True
     if node.get(dialect.LIST_TYPE) == "map":

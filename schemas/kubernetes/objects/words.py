@@ -33,8 +33,7 @@ def first_fault(obj: dict[str, Any]) -> str:
 
 @cache
 def _validator() -> Any:
-    """Jsonschema without its patterns: Python takes exponential time for some texts, where the
-    server's engine takes linear."""
+    """Jsonschema without patterns, for some of which Python takes exponential time."""
     import jsonschema
 
     extend: Any = jsonschema.validators.extend  # its stubs have a gap

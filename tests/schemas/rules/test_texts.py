@@ -33,7 +33,8 @@ def _nodes() -> tuple[ast.AST, ...]:
 
 def _names() -> Iterator[str]:
     """Patterns of the texts in modules: those that are rows' names, and those they are made of."""
-    yield from (each["row"] for each in read_table(once.__file__)["list"])
+    tables = read_table(once.__file__)
+    yield from (each["row"] for kind in ("list", "value") for each in tables[kind])
     for node in _nodes():
         if isinstance(node, ast.JoinedStr):
             parts = [each.value if isinstance(each, ast.Constant) else None for each in node.values]
