@@ -91,13 +91,14 @@ def test_what_holds_a_token_runs_no_pipeline_of_a_merge_request() -> None:
 
 
 def test_rings_become_stages_of_one_commit(tmp_path: Path) -> None:
-    """The job makes a pipeline of what is due, in the order of the plan."""
+    """The job makes a pipeline of all sites, in the order of the plan: of two pipelines, the plan of
+    the second may be made before the first has come to a site."""
     made = re.findall(r"(python3 .*?\nEND\n)", script(JOBS["plan"]), re.DOTALL)[0]
     state = [("a", 0, "due"), ("b", 0, "up to date"), ("c", 1, "waiting"), ("d", 1, "due")]
     sites = [{"site": s, "ring": r, "state": w, "decommissioned": False} for s, r, w in state]
     ends = {"site": "e", "ring": 0, "state": "due", "decommissioned": True}
     for given, wanted in (
-        ([*sites, ends], {"1: ring 0": ["a"], "2: ring 1": ["c", "d"], "3: decommissioned": ["e"]}),
+        ([*sites, ends], {"1: ring 0": ["a", "b"], "2: ring 1": ["c", "d"], "3: decommissioned": ["e"]}),
         ([], {"nothing": []}),
     ):
         (tmp_path / "plan.json").write_text(json.dumps({"sites": given}))
