@@ -23,7 +23,13 @@ from foresite.delivery.rings.look import Watched
 from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.probe import kubectl_of
-from foresite.delivery.stack.applied import Allowances, Commits, last_success, message
+from foresite.delivery.stack.applied import (
+    Allowances,
+    Commits,
+    last_record,
+    last_success,
+    message,
+)
 from foresite.delivery.stack.engine import PASSED, Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from preview.gates import parse_allowances
@@ -147,6 +153,8 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
     try:
         with lock_site(engine):
             select(engine)
+            # Another run may have applied meanwhile, or begun to, what HEAD does not contain.
+            allow.commits.standing(site, *last_record(engine))
             since = last_success(engine)
             may = allow.of(site, since)
             found = ready(engine, step.site, writes=True)

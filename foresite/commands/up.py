@@ -78,6 +78,7 @@ def _up(options: argparse.Namespace, engine: Engine, site: Site, allow: Mapping[
     outcome = apply(engine, ready(engine, site, writes=True), allow, refresh=options.refresh)
     if outcome is None:
         return FAILED
+    engine.unmark()  # of an apply that was killed: what was asked for by hand is whole
     _report(options, engine, site, outcome)
     return OK
 

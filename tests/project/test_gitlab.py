@@ -82,7 +82,7 @@ def test_what_holds_a_token_runs_no_pipeline_of_a_merge_request() -> None:
             assert not job.keys() & {"id_tokens", "environment", "resource_group"}, name
             continue
         assert '$CI_PIPELINE_SOURCE == "schedule"' in rule or "=~ /^(push|web)$/" in rule, name
-        alone = {"rings": "foresite-apply", "plan": None}.get(name, f"foresite-{name}")
+        alone = {"rings": "foresite-apply", "plan": "foresite-ring"}.get(name, f"foresite-{name}")
         assert job.get("resource_group") == alone, name
         if "id_tokens" in job:
             assert '$FORESITE_CLUSTERS == "true"' in rule and not job["interruptible"]
@@ -91,14 +91,17 @@ def test_what_holds_a_token_runs_no_pipeline_of_a_merge_request() -> None:
 
 
 def test_rings_become_stages_of_one_commit(tmp_path: Path) -> None:
-    """The job makes a pipeline of all sites, in the order of the plan: of two pipelines, the plan of
-    the second may be made before the first has come to a site."""
+    """The job makes a pipeline of all sites, in the order of the plan: of two pipelines, the second
+    may have its plan before the first has come to a site."""
     made = re.findall(r"(python3 .*?\nEND\n)", script(JOBS["plan"]), re.DOTALL)[0]
     state = [("a", 0, "due"), ("b", 0, "up to date"), ("c", 1, "waiting"), ("d", 1, "due")]
     sites = [{"site": s, "ring": r, "state": w, "decommissioned": False} for s, r, w in state]
     ends = {"site": "e", "ring": 0, "state": "due", "decommissioned": True}
     for given, wanted in (
-        ([*sites, ends], {"1: ring 0": ["a", "b"], "2: ring 1": ["c", "d"], "3: decommissioned": ["e"]}),
+        (
+            [*sites, ends],
+            {"1: ring 0": ["a", "b"], "2: ring 1": ["c", "d"], "3: decommissioned": ["e"]},
+        ),
         ([], {"nothing": []}),
     ):
         (tmp_path / "plan.json").write_text(json.dumps({"sites": given}))
@@ -109,8 +112,9 @@ def test_rings_become_stages_of_one_commit(tmp_path: Path) -> None:
         for name, named in wanted.items():
             (line,) = child[name]["script"]
             assert not named or line == f"uv run foresite apply {' '.join(named)}"
-    # Its jobs ask for no resource group, which the job above them holds until they have ended.
-    assert "resource_group" not in whole(CI[".ring"]) | JOBS["plan"]
+    # Its jobs ask for another resource group than the one that the job above them holds until they
+    # have ended.
+    assert whole(CI[".ring"])["resource_group"] != JOBS["rings"]["resource_group"]
     assert whole(CI[".ring"])["variables"]["FORESITE_COMMIT"] == "$CI_COMMIT_SHA"
 
 

@@ -58,6 +58,7 @@ class Commits:
     def __init__(self, root: Path) -> None:
         self.head = commit_of(root, "HEAD")
         self._root = root
+        self._contained: set[str] = set()
         self._between: dict[tuple[str, str], Touched] = {}
 
     def uncommitted_files(self) -> list[str]:
@@ -69,11 +70,13 @@ class Commits:
     def standing(self, site: str, record: Record | None, under_way: str = "") -> Standing:
         """The state of a site whose stack's history ends with ``record``.
 
-        Raises GitError where HEAD is not known to contain what was applied: to apply HEAD might
-        take the site back.
+        Raises GitError where HEAD is not known to contain what was applied, also in part: to apply
+        HEAD might take the site back.
         """
         match = _MESSAGE.fullmatch(record.message) if record else None
         commit = match[1] if match else ""
+        for each in filter(None, (under_way, commit)):
+            self.demand(each)
         if under_way:
             return Standing(commit, f"applying {under_way[:10]} did not come to its end")
         if record is None:
@@ -89,7 +92,8 @@ class Commits:
 
         Raises GitError where HEAD does not contain the commit.
         """
-        moved = self._compare(commit)
+        self.demand(commit)
+        moved = self._differing(commit, self.head)
         if site in moved.sites:
             return f"its data changed since {commit[:10]}"
         if moved.program:
@@ -112,15 +116,16 @@ class Commits:
         # Of a first commit all is new, and every site may be made by it.
         return self._differing(parents[0], commit) if parents else Touched(frozenset(), PROGRAM)
 
-    def _compare(self, commit: str) -> Touched:
-        """The differences between a commit that HEAD contains and HEAD."""
-        if (commit, self.head) not in self._between:
-            commit_of(self._root, commit)  # says what to do where it is not here
-            try:
-                git(self._root, "merge-base", "--is-ancestor", commit, self.head)
-            except GitError:
-                raise GitError(f"HEAD does not contain {commit[:10]}") from None
-        return self._differing(commit, self.head)
+    def demand(self, commit: str) -> None:
+        """Raise GitError where HEAD does not contain a commit."""
+        if commit in self._contained:
+            return
+        commit_of(self._root, commit)  # says what to do where it is not here
+        try:
+            git(self._root, "merge-base", "--is-ancestor", commit, self.head)
+        except GitError:
+            raise GitError(f"HEAD does not contain {commit[:10]}") from None
+        self._contained.add(commit)
 
     def _differing(self, before: str, after: str) -> Touched:
         if (before, after) not in self._between:
@@ -177,19 +182,17 @@ class Allowances:
 
     def __init__(self, flags: Mapping[str, int], commits: Commits) -> None:
         self._flags = Counter(flags)
-        self._commits = commits
+        self.commits = commits
         self._left: dict[str, Counter[str]] = {}
         """Counts of each commit that are not used yet."""
         self._touched: dict[str, Touched] = {}
 
     def of(self, site: str, since: str) -> dict[str, int]:
         """The counts acknowledged for a site with the commit ``since``; empty: nobody knows the
-        commit.
-
-        Raises GitError, also where another run has applied meanwhile what HEAD does not contain.
+        commit. Raises GitError.
         """
         if since:
-            self._commits.since(site, since)
+            self.commits.demand(since)
         found = sum((self._left[each] for each in self._requests(site, since)), Counter[str]())
         return {name: max(self._flags[name], found[name]) for name in {*self._flags, *found}}
 
@@ -208,10 +211,10 @@ class Allowances:
     def _requests(self, site: str, since: str) -> list[str]:
         """The commits since then that name a number and touch a site, of few sites first."""
         found = []
-        for commit, text in self._commits.requests(since).items():
+        for commit, text in self.commits.requests(since).items():
             if numbers := parse_allowances((), text):
                 if commit not in self._touched:
-                    self._touched[commit] = self._commits.merged_change(commit)
+                    self._touched[commit] = self.commits.merged_change(commit)
                     self._left[commit] = Counter(numbers)
                 if self._touched[commit].has(site):
                     found.append(commit)
