@@ -140,7 +140,7 @@ def test_of_a_shared_store_no_lock_is_taken_for_dead(shared: Engine) -> None:
     """Though no process of that number lives on this host, and the lock is of the future."""
     said: list[str] = []
     assert not shared.release_dead_lock(said.append)
-    name = f"{2**22 + 1}@{socket.gethostname()}"
+    name = f"{2**22 + 1}@{socket.gethostname()}@2030-11-22T08:45:09Z"
     assert f"foresite recover lab-1 --take-over {name}" in said[0]
     assert "cancel" not in (shared.program / "called").read_text()
     assert shared.locks(ask=False) == []
@@ -155,7 +155,8 @@ def test_a_password_in_the_url_of_a_database_is_not_repeated(shared: Engine) -> 
 
 def test_who_is_refused_by_a_lock_is_told_whose_it_is(shared: Engine) -> None:
     advice = _recovery_advice(shared, SAID.format(host="runner-3", pid=4711).splitlines())
-    assert "4711@runner-3" in advice and "--take-over 4711@runner-3" in advice
+    assert "process 4711@runner-3 of" in advice
+    assert "--take-over 4711@runner-3@2030-11-22T08:45:09Z" in advice
 
 
 @pytest.mark.parametrize("url", ["s3:/states", "ftp://states", "S3://states", "states"])

@@ -19,6 +19,9 @@ from foresite.delivery.stack.engine import lock_site
 from foresite.delivery.stack.locks import parse_locks
 from tests.kit.recover_world import SITE, World, acted, copied, step
 
+SINCE = "2026-11-22T08:45:09.123456789Z"
+NAME = "4711@runner-3@2026-11-22T08:45:09Z"
+
 
 def lock(world: World, pid: int, host: str, since: str = "", *, project: str = "foresite") -> None:
     folder = world.folder / ".pulumi" / "locks" / "organization" / project / SITE
@@ -56,12 +59,15 @@ def test_the_lock_of_a_run_that_is_gone_is_released_first(
     assert [each.split()[0] for each in acted(recovery)] == ["cancel", "refresh"]
 
 
-@pytest.mark.parametrize("take_over", ["", "4711", "4711@elsewhere", "4712@runner-3"])
+@pytest.mark.parametrize(
+    "take_over", ["", "4711@runner-3", NAME.replace("runner-3", "x"), NAME.replace("8", "9")]
+)
 def test_the_lock_of_another_host_is_not_broken_by_chance(
     recovery: World, monkeypatch: pytest.MonkeyPatch, take_over: str
 ) -> None:
-    lock(recovery, 4711, "runner-3")
-    with pytest.raises(UsageError, match="--take-over 4711@runner-3"):
+    """Also where a later run has its process and host: the next container of that name."""
+    lock(recovery, 4711, "runner-3", SINCE)
+    with pytest.raises(UsageError, match=f"--take-over {NAME}"):
         recovery.recover(monkeypatch, take_over=take_over)
     assert recovery.calls == []
 
@@ -75,8 +81,8 @@ def test_the_lock_of_another_project_is_not_looked_at(
 
 
 def test_a_lock_that_is_named_is_broken(recovery: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    lock(recovery, 4711, "runner-3")
-    assert recovery.recover(monkeypatch, take_over="4711@runner-3") == OK
+    lock(recovery, 4711, "runner-3", SINCE)
+    assert recovery.recover(monkeypatch, take_over=NAME) == OK
     assert acted(recovery)[0].startswith("cancel")
 
 
@@ -119,7 +125,7 @@ def test_locks_of_a_bucket_are_read_from_what_pulumi_says() -> None:
         "created by ops@runner-3 (pid 4711) at 2026-11-22T08:45:09Z"
     )
     (found,) = parse_locks(text)
-    assert (found.name, found.user, found.alive) == ("4711@runner-3", "ops", None)
+    assert (found.name, found.user, found.alive) == (NAME, "ops", None)
 
 
 # --- a run that stops -----------------------------------------------------------------------------
@@ -147,7 +153,7 @@ def test_a_lock_that_is_met_halfway_is_no_claim_that_nothing_was_changed(
     (recovery.folder / "refresh.fails").write_text(
         "locked by 1 lock(s): created by ops@runner-3 (pid 4711) at 2026-11-22T08:45:09Z"
     )
-    with pytest.raises(UsageError, match="--take-over 4711@runner-3") as refused:
+    with pytest.raises(UsageError, match=f"--take-over {NAME}") as refused:
         recovery.recover(monkeypatch)
     assert "nothing was changed" not in str(refused.value)
     assert recovered()["done"] == ["the lock is released"]

@@ -40,8 +40,9 @@ class Lock(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name of the lock on the command line."""
-        return f"{self.pid}@{self.host}"
+        """The name of the lock on the command line, with its second: containers of one host's name
+        number their processes alike. The file has fractions of it too, the complaint none."""
+        return f"{self.pid}@{self.host}@{re.sub(r'[.][0-9]+', '', self.since)}"
 
     def ways_out(self, stack: str) -> str:
         """What a person may do about it."""
@@ -52,7 +53,8 @@ class Lock(NamedTuple):
     def __str__(self) -> str:
         unseen = "whether it lives cannot be seen here"
         state = {True: "it lives", False: "it is gone", None: unseen}
-        return f"process {self.name} of {self.user} since {self.since}: {state[self.alive]}"
+        owner = f"{self.pid}@{self.host} of {self.user}"
+        return f"process {owner} since {self.since}: {state[self.alive]}"
 
 
 def locks(environment: Mapping[str, str], program: Path, stack: str) -> list[Lock]:
