@@ -176,8 +176,7 @@ def run(job: str, origin: Repository, folder: Path, ref: str, **env: str) -> tup
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}", "PYTHONPATH": str(ROOT),
         "HOME": str(folder), "TMPDIR": str(folder), "CI_SERVER_HOST": "gitlab.example",
         "CI_JOB_TOKEN": "job-canary", "CI_DEFAULT_BRANCH": "main", "CI_COMMIT_SHA": commit,
-        "CI_PROJECT_PATH": "owner/sites", "CI_PROJECT_ID": "1",
-        "CI_PIPELINE_CREATED_AT": "2099-01-01T00:00:00Z", **env,
+        "CI_PROJECT_PATH": "owner/sites", "CI_PIPELINE_CREATED_AT": "2099-01-01T00:00:00Z", **env,
     }  # fmt: skip
     done = subprocess.run(
         ["bash", "-e", "-o", "pipefail", "-c", text],
@@ -190,11 +189,19 @@ def run(job: str, origin: Repository, folder: Path, ref: str, **env: str) -> tup
 def test_the_preview_runs_the_bases_code_and_obeys_the_description(
     origin: Repository, tmp_path: Path
 ) -> None:
-    """Without the line the gate would be closed, as a host is removed."""
+    """Without the line the gate would be closed, as a host is removed. The pipeline is a fork's,
+    whose own branch has something else."""
+    target = origin.git("rev-parse", "main")
+    fork = Repository(tmp_path / "fork")
+    fork.git("fetch", "-q", str(origin.root), "+refs/merge-requests/*:refs/merge-requests/*")
+    fork.write("sites/tokyo-1.yaml", "anything")
+    fork.commit("its own")
     (tmp_path / "secret").write_text("machine index.example login me password canary\n")
     found, said = run(
-        "preview", origin, tmp_path, "refs/merge-requests/7/head",
+        "preview", fork, tmp_path, "refs/merge-requests/7/head",
         CI_MERGE_REQUEST_TARGET_BRANCH_NAME="main", CI_MERGE_REQUEST_SOURCE_PROJECT_ID="2",
+        CI_MERGE_REQUEST_PROJECT_URL=f"{origin.root}/", CI_PROJECT_ID="2",
+        CI_MERGE_REQUEST_PROJECT_ID="1",
         CI_MERGE_REQUEST_DESCRIPTION="x\r\nForesite-Allow: remove=1\r\n",
         FORESITE_NETRC=str(tmp_path / "secret"),
     )  # fmt: skip
@@ -202,7 +209,7 @@ def test_the_preview_runs_the_bases_code_and_obeys_the_description(
     checkout = tmp_path / "checkout"
     assert "tokyo-1" in (checkout / "report" / "comment.md").read_text("utf-8")
     head = subprocess.check_output(["git", "rev-parse", "HEAD"], cwd=checkout, text=True)
-    assert head.strip() == origin.git("rev-parse", "main")
+    assert head.strip() == target
     login = tmp_path / ".netrc"
     assert login.stat().st_mode & 0o777 == 0o600
     assert [line.split()[1] for line in login.read_text().splitlines()] == [
