@@ -3,7 +3,7 @@
 One client for GitHub, GitHub Enterprise Server, GitLab and Forgejo; what differs between them is a
 table (forge_api.toml). Only the standard library, as this runs with a token that may write.
 
-A token has one home: the server that CI names beside it, else the forge's public one. It goes
+A token has one home: the server that CI names beside it, else GitHub's public one. It goes
 nowhere else: another ``--api`` is refused, no redirect is followed, and the next page of a list is
 asked for by its number, whatever address the answer has for it.
 """
