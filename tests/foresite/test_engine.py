@@ -35,8 +35,10 @@ def engine(tmp_path: Path) -> Engine:
 
 def lock(engine: Engine, pid: int, host: str) -> None:
     folder = engine.program / ".pulumi" / "locks" / "organization" / "foresite" / "lab-1"
-    folder.mkdir(parents=True)
-    (folder / "x.json").write_text(json.dumps({"pid": pid, "hostname": host}))
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{len([*folder.iterdir()])}.json").write_text(
+        json.dumps({"pid": pid, "hostname": host})
+    )
 
 
 def released(engine: Engine) -> bool:
@@ -66,6 +68,16 @@ def test_the_lock_of_a_process_that_waits_to_be_reaped_is_released(engine: Engin
 
 def test_the_lock_of_a_run_that_lives_is_left(engine: Engine) -> None:
     lock(engine, os.getpid(), socket.gethostname())
+    assert not released(engine)
+
+
+def test_with_a_dead_lock_that_of_another_run_is_not_taken_away(engine: Engine) -> None:
+    """In whichever order they are read: Pulumi cancels all locks of a stack at once."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    lock(engine, process.pid, socket.gethostname())
+    lock(engine, 1, "another.example")
+    lock(engine, process.pid, socket.gethostname())
     assert not released(engine)
 
 

@@ -32,8 +32,7 @@ PASSED = "foresite:passed"
 """A stack's tag with the commit at which its site was healthy, and its ring passed."""
 _DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
 _HEEDS = {"up", "refresh", "preview"}
-"""Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go); the others
-are short, and die of it wherever they are."""
+"""Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go)."""
 _NO_STACK = 6
 """Pulumi's exit code where there is no such stack (pulumi 3.255, cmdutil/exit.go)."""
 
@@ -115,20 +114,16 @@ class Engine:
         demand_success(self.run("stack", "select", "--create", self.stack))
 
     def last_record(self) -> Record | None:
-        """The newest line of the stack's history; None where nothing was done yet.
-
-        Raises EngineError where Pulumi cannot say, as where its backend does not answer.
-        """
+        """The newest line of the stack's history; None before the first. Raises EngineError."""
         return next(iter(self.history(1)), None)
 
     def history(self, most: int) -> list[Record]:
         """The last lines of the stack's history, the newest first. Raises EngineError."""
-        asked = ("stack", "history", "--json", "--page-size", str(most), "--page", "1")
-        found = self._query(*asked) or ()
+        found = self._query("stack", "history", "--json", "--page-size", f"{most}", "--page", "1")
         names = ("message", "startTime")
         return [
             Record(each["kind"], each["result"], *(each.get(name, "") for name in names))
-            for each in found
+            for each in found or ()
         ]
 
     def tags(self) -> dict[str, str]:
@@ -223,16 +218,20 @@ class Engine:
             return [], False
 
     def release_dead_lock(self, say: Say) -> bool:
-        """Cancel the lock of a run whose process is gone; False where the owner still lives.
+        """Cancel the locks of runs whose process is gone; False where an owner still lives.
 
-        Only a file backend on this machine can be judged; of another it is said who has it.
+        Only a file backend on this machine can be judged; of another it is said who has it. All are
+        judged first, as Pulumi takes all away at once.
         """
-        for lock in self.locks():
+        found = self.locks()
+        for lock in found:
             if lock.alive is not False:
                 way = lock.ways_out(self.stack)
                 say(f"another run holds the lock of {self.stack}: {lock}; {way}")
                 return False
-            say(f"the previous run was killed (process {lock.pid}): its lock is released")
+        if found:
+            gone = ", ".join(str(lock.pid) for lock in found)
+            say(f"the previous run was killed (process {gone}): its lock is released")
             self.cancel()
         return True
 
