@@ -8,6 +8,7 @@ import argparse
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 from components.making.told import Told
 from components.site import is_management
@@ -15,11 +16,13 @@ from foresite.command import FAILED, FOUND, OK, UsageError, print_report, reposi
 from foresite.commands.check import sound
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
+from foresite.delivery.stack.applied import Commits, last_success
 from foresite.delivery.stack.engine import Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
 from preview.gates import parse_allowances
+from preview.states.git import GitError
 from schemas.facts.adopted import management_names
 from schemas.facts.maintenance import closed
 from schemas.facts.site import Site
@@ -75,12 +78,24 @@ def _up(options: argparse.Namespace, engine: Engine, site: Site, allow: Mapping[
         fix = "wait, or if it cannot wait: --outside-maintenance"
         raise UsageError(f"{site.name}: nothing was changed: {why}; {fix}")
     select(engine)
+    if older := _older(repository(options), engine):
+        say(f"{site.name}: {older}, which was applied last; what it brought is taken back")
     outcome = apply(engine, ready(engine, site, writes=True), allow, refresh=options.refresh)
     if outcome is None:
         return FAILED
     engine.unmark()  # of an apply that was killed: what was asked for by hand is whole
     _report(options, engine, site, outcome)
     return OK
+
+
+def _older(root: Path, engine: Engine) -> str:
+    """A word on a work tree that is not based on the last commit that was applied."""
+    try:
+        if last := last_success(engine):
+            Commits(root).demand(last)
+    except GitError as error:
+        return str(error)
+    return ""
 
 
 def apply(

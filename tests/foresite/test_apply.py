@@ -14,9 +14,9 @@ import pytest
 from controlplane import Client, ControlPlane
 from controlplane.errors import ApiError
 from foresite.command import FOUND, OK, Stopped, UsageError
-from foresite.commands import apply
+from foresite.commands import apply, up
 from foresite.delivery.stack.applied import Commits, message
-from foresite.delivery.stack.engine import UNDER_WAY, Record
+from foresite.delivery.stack.engine import UNDER_WAY, Engine, Record
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.load import load_site
@@ -154,6 +154,19 @@ def test_no_site_is_taken_back_to_an_older_commit(repository: Repository) -> Non
     for record in (None, applied(repository.git("rev-parse", "HEAD"))):
         with pytest.raises(GitError, match=f"HEAD does not contain {newer[:10]}"):
             due(repository, record, under_way=newer)
+
+
+def test_up_says_that_its_files_are_older_than_what_is_applied(
+    repository: Repository, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = Engine(Path("pulumi"), {}, repository.root, SITE, repository.root)
+    newer = repository.commit("newer")
+    monkeypatch.setattr(Engine, "history", lambda *_: [applied(newer, "failed"), applied(newer)])
+    assert up._older(repository.root, engine) == ""
+    repository.git("checkout", "-q", "HEAD~1")
+    assert up._older(repository.root, engine) == f"HEAD does not contain {newer[:10]}"
+    monkeypatch.setattr(Engine, "history", lambda *_: [applied("and more")])
+    assert up._older(repository.root, engine) == ""
 
 
 def test_what_is_in_no_commit_is_named(repository: Repository) -> None:
