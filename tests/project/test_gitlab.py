@@ -5,6 +5,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -230,6 +231,16 @@ def test_a_schedule_on_the_protected_branch_writes_the_notes(
     (note,) = fake.bodies()
     assert "tokyo-1" in note and fake.strange == []
     assert fake.requests.count("GET /user") == 1, "what has its note is not previewed again"
+    conflict(origin)
+    with serving(fake):
+        code, said = run("comment", origin, tmp_path, "main", **env | {"CI_API_V4_URL": fake.url})
+    assert code == 0 and "conflicts with main" in fake.bodies()[0], said
+
+
+def conflict(origin: Repository) -> None:
+    """The host that the request removes is changed on the branch meanwhile."""
+    origin.hosts("tokyo-1", lambda rows: rows[-1].update(rack="z-99"))
+    origin.commit("another rack")
 
 
 def test_the_job_that_the_page_has_for_forgejo_writes_the_comments(
@@ -244,12 +255,15 @@ def test_the_job_that_the_page_has_for_forgejo_writes_the_comments(
     fake.pulls = [
         {"number": 7, "body": None, "base": {"ref": "main"}, "owner": "o", "branch": "request"}
     ]
-    with serving(fake):
-        code, said = run(
-            text.replace('"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"', f'"{origin.root}"'),
-            origin, tmp_path, "main", GITHUB_API_URL=fake.url, GITHUB_TOKEN=TOKEN,
-            GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
-        )  # fmt: skip
-    assert code == 0, said
-    (comment,) = fake.bodies()
-    assert "tokyo-1" in comment and fake.strange == []
+    text = text.replace('"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"', f'"{origin.root}"')
+    for words in ("tokyo-1", "conflicts with main"):
+        with serving(fake):
+            code, said = run(
+                text, origin, tmp_path, "main", GITHUB_API_URL=fake.url, GITHUB_TOKEN=TOKEN,
+                GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
+            )  # fmt: skip
+        assert code == 0, said
+        (comment,) = fake.bodies()
+        assert words in comment and fake.strange == []
+        conflict(origin)
+        shutil.rmtree(tmp_path / "sites")
