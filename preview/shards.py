@@ -75,9 +75,9 @@ class Judged(NamedTuple):
     """The effect on a site, None where there is none; its hosts and objects stand beside it."""
 
     name: str
-    effect: SitePreview | None = None
-    hosts: Runs[HostVerdict] = ()
-    objects: Runs[ObjectVerdict] = ()
+    effect: SitePreview | None
+    hosts: Runs[HostVerdict]
+    objects: Runs[ObjectVerdict]
 
 
 class Report(Model):
@@ -103,7 +103,7 @@ def dump(terms: Terms, part: Part, sites: Iterable[tuple[str, SitePreview | None
 
 def _judged(name: str, site: SitePreview | None) -> Judged:
     if site is None:
-        return Judged(name)
+        return Judged(name, None, (), ())
     site = _with_paths(site, _mark, lambda side: [] if side is ABSENT else [side])
     return Judged(name, replace(site, hosts=(), objects=()), _runs(site.hosts), _runs(site.objects))
 

@@ -183,7 +183,13 @@ HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a site less": (sites(lambda each: each.pop()), "other sites than it names"),
     "a site twice": (sites(lambda each: each.append(each[0])), "other sites than it names"),
     "another's site": (sites(lambda each: each[0].__setitem__(0, "osaka")), "another's"),
-    "a site no shard was to judge": (sites(lambda e: e.append(["osaka", None])), "other sites"),
+    "a site no shard was to judge": (
+        sites(lambda e: e.append(["osaka", None, [], []])), "other sites"
+    ),
+    "a site without its effect": (
+        lambda data: put(("judged", 0), [json.loads(data)["judged"][0][0]])(data), "no whole report"
+    ),
+    "a site without its hosts": (sites(lambda each: each[0].__delitem__(slice(2, 4))), "no whole"),
     "truncated": (lambda data: data[: len(data) // 2], "no whole report"),
     "empty": (lambda _: b"", "no whole report"),
     "hosts without end": (put(("judged", 0, 2, 0, 0), 10**9), "a run of values"),
