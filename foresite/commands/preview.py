@@ -81,10 +81,10 @@ def run(options: argparse.Namespace) -> int:
             sites = judge_sites(found, names, parallel.each, maker, nodes)
             if terms and part:
                 return _write_shard(options.out, dump(terms, part, zip(names, sites, strict=True)))
-        preview = put_together(found, sites, nodes)
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
     try:
+        preview = put_together(found, sites, nodes)
         blocked = gates(preview, allow, limits)
         preview = replace(preview, allowed=allow, gates=blocked, forge=forge(root, base, head))
         _write(options, preview)

@@ -36,10 +36,11 @@ def brief(site: SitePreview) -> SitePreview:
     """A site without its details."""
     kept: dict[object, int] = {}
     new: dict[int, int] = {}
+    limits = {host.limit for host in site.hosts}
     for index, reason in enumerate(site.reasons):
         effect = reason.effect
         idle = effect.impact is Impact.NONE and effect.action is None and not effect.waits
-        key = likeness(reason) if idle else index
+        key = likeness(reason) if idle and index not in limits else index
         if key not in kept:
             kept[key] = index
             new[index] = len(new)

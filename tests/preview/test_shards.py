@@ -5,12 +5,14 @@ import os
 import re
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from bench.fleet import SMALLEST, make
+from components.effects.vocabulary import Impact
 from foresite.cli import main
 from foresite.commands.preview import FILES, FORMATS
 from preview import shards
@@ -120,6 +122,12 @@ def test_a_large_change_has_the_details_of_a_site_of_each_entry(
     for one, other in zip(full, less, strict=True):
         assert {name: one[name] for name in figures} == {name: other[name] for name in figures}
         assert ("hosts" in other) is not other.get("brief", False)
+    # A reason that limits a host stays, though another is like it, and both do nothing.
+    site = next(each for each in detailed.sites if each.reasons)
+    effect = site.reasons[0].effect._replace(impact=Impact.NONE, action=None, waits=False)
+    idle = site.reasons[0]._replace(effect=effect)
+    hosts = (site.hosts[0]._replace(reasons=(), limit=1),)
+    assert brief.brief(replace(site, reasons=(idle, idle), hosts=hosts)).hosts[0].limit == 1
     files = []
     for number in (1, 2):
         names = Part(number, 2).of(found.names)
@@ -281,7 +289,10 @@ def test_each_shard_is_given_once_as_a_file(
 
 
 def test_figures_without_sense_end_in_words(
-    ready: tuple[Path, dict[str, bytes]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ready: tuple[Path, dict[str, bytes]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     root, reports = ready
     found = json.loads(reports["1"])
@@ -291,6 +302,9 @@ def test_figures_without_sense_end_in_words(
     (tmp_path / "1").write_text(json.dumps(found))
     (tmp_path / "2").write_bytes(reports["2"])
     assert run(root, "--merge", str(tmp_path / "1"), str(tmp_path / "2")) == 2
+    assert "run it again" in capsys.readouterr().err
+    monkeypatch.setattr("preview.survey.group_sites", lambda _: int("x"))
+    assert run(root, "--merge", *(str(tmp_path / name) for name in reports)) == 2
     assert "run it again" in capsys.readouterr().err
 
 
