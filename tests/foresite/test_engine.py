@@ -15,6 +15,7 @@ from foresite.command import UsageError
 from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.register import _recovery_advice
+from foresite.delivery.stack.statefile import without_password
 from tools.toolchain import Origin, Tool, ToolchainError, Version
 
 KEY = ("management", "v1", "ConfigMap", "lab-1", "a")
@@ -160,6 +161,8 @@ def test_of_a_shared_store_no_lock_is_taken_for_dead(shared: Engine) -> None:
 
 def test_a_password_in_the_url_of_a_database_is_not_repeated(shared: Engine) -> None:
     assert "ops:***@db" in shared.run("x").stderr
+    # As it may be written, with characters that have a meaning in a URL.
+    assert without_password("postgres://ops:s/e@c@db/x of a@b") == "postgres://ops:***@db/x of a@b"
     lines: list[str] = []
     shared.follow(["x"], lines.append)
     assert "secret" not in "\n".join([*lines, shared.log.read_text()])

@@ -19,7 +19,7 @@ _SHARED = ("s3://", "gs://", "azblob://", "postgres://")
 """Stores that hold Pulumi's own files for many machines (pulumi 3.255, backend/diy/backend.go)."""
 BACKENDS = (_FILE, *_SHARED, "https://", "http://")
 """All kinds. Whatever else is written, Pulumi takes for the address of its own service."""
-_PASSWORD = re.compile(r"(://[^:@/\s]*):[^@/\s]+@")
+_PASSWORD = re.compile(r"(://[^:@/\s]*):\S*@")
 
 
 class Place(NamedTuple):
