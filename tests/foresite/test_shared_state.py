@@ -254,9 +254,10 @@ def save(operator: Operator) -> dict[str, Path]:
         pytest.skip("jq is not installed")
     page = (ROOT / "docs" / "fleet.md").read_text()
     (command,) = (line[2:] for line in page.splitlines() if line.startswith("$ pulumi stack ls"))
-    (operator.root / "backup").mkdir()
+    folder = operator.root.parent / "backup"
+    folder.mkdir()
     subprocess.run(["sh", "-c", command], cwd=operator.root, env=operator.env, check=True)
-    return {path.stem: path for path in (operator.root / "backup").iterdir()}
+    return {path.stem: path for path in folder.iterdir()}
 
 
 def token(operator: Operator) -> str:
