@@ -24,6 +24,7 @@ from schemas.model.codes import Code
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
 from schemas.reading.bounded import UnfitFileError, read_regular
+from schemas.refusal import UsageError
 
 T = TypeVar("T")
 A_MINUTE, SHARE, MOST = 2_000, 625, 16
@@ -120,7 +121,8 @@ def _items(runs: Runs[T]) -> tuple[T, ...]:
 
 def merge(files: Iterable[Path], names: Sequence[str], terms: Terms) -> list[SitePreview | None]:
     """The effects on the sites of a change, in their order, from the reports of all its shards.
-    Where these do not fit together, every site is one of which nothing can be said."""
+    Where these do not fit together, every site is one of which nothing can be said; where there is
+    none, UsageError is raised."""
     faults: list[Problem] = []
     reports = [each for file in files if (each := _read(file, names, terms, faults))]
     there = Counter(part for part, _ in reports)
@@ -132,6 +134,8 @@ def merge(files: Iterable[Path], names: Sequence[str], terms: Terms) -> list[Sit
         for part in (Part(index + 1, total) for total in totals for index in range(total))
         if there[part] != 1
     )
+    if faults and not names:
+        raise UsageError(f"{faults[0].file}: {faults[0].message}; {faults[0].fix}")
     if faults:
         whole = tuple(faults[:SHOWN])
         return [SitePreview(name, State.INVALID, problems=whole) for name in names]

@@ -288,6 +288,14 @@ def test_each_shard_is_given_once_as_a_file(
     refused(root, given(tmp_path / "1", tmp_path / "2"), "", capsys)
 
 
+def test_what_does_not_fit_is_refused_also_where_no_site_is_touched(
+    ready: tuple[Path, dict[str, bytes]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "1").write_bytes(ready[1]["1"])
+    assert run(ready[0], "--base", "HEAD", "--merge", str(tmp_path / "1")) == 2
+    assert "another base" in capsys.readouterr().err
+
+
 def test_figures_without_sense_end_in_words(
     ready: tuple[Path, dict[str, bytes]],
     tmp_path: Path,
