@@ -23,7 +23,7 @@ from schemas.kubernetes.masking import shorten
 from schemas.model.codes import Code
 from schemas.model.primitives import Model
 from schemas.model.problem import Problem
-from schemas.reading.bounded import UnfitFileError, read_regular
+from schemas.reading.bounded import read_regular
 from schemas.refusal import UsageError
 
 T = TypeVar("T")
@@ -127,8 +127,6 @@ def merge(files: Iterable[Path], names: Sequence[str], terms: Terms) -> list[Sit
     reports = [each for file in files if (each := _read(file, names, terms, faults))]
     there = Counter(part for part, _ in reports)
     totals = sorted({part.total for part in there}) or [1]
-    if len(totals) > 1:
-        faults.append(_fault("the shards", "totals", totals=", ".join(map(str, totals))))
     faults += (
         _fault(f"shard {part}", "twice" if there[part] else "missing")
         for part in (Part(index + 1, total) for total in totals for index in range(total))
@@ -157,7 +155,7 @@ def _read(
         report = Report.model_validate_json(read_regular(file, LARGEST, links=False))
         judged = {each.name: _checked(each) for each in report.judged}
     except OSError as error:
-        row, what = "unfit" if isinstance(error, UnfitFileError) else "unread", str(error.strerror)
+        row, what = "unread", str(error.strerror)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         what = shorten(" ".join(str(error).splitlines()[:3]), 200)
     else:

@@ -185,7 +185,7 @@ HOSTILE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "another judge": (put(("terms", "judge"), "x"), "another judge"),
     "other options": (put(("terms", "options"), "x"), "another options"),
     "another shard": (put(("part",), [1, 2]), "other sites than it names"),
-    "another number": (put(("part",), [2, 4]), "different numbers"),
+    "another number": (put(("part",), [2, 4]), "no report of it that fits"),
     "no shard": (put(("part",), [3, 2]), "shard 3/2"),
     "a shard below one": (put(("part",), [0, 2]), "shard 0/2"),
     "a site less": (sites(lambda each: each.pop()), "other sites than it names"),
