@@ -259,8 +259,8 @@ class Preview:
     ``base`` and ``head`` name the sides (``main (1a2b3c4)``, ``work tree``); ``sites_total`` counts
     sites of the later side. ``entries`` are sorted, worst first. ``code`` says whose code rendered
     both sides; ``code_changed`` differs and is not in the preview; ``program_changed``: some of
-    that is what Pulumi runs. ``clashes`` are between sites. ``nodes`` are sites whose nodes' state
-    was given: how many, and when it was last told. ``forge`` leads to files.
+    that is what Pulumi runs. ``nodes`` are sites whose nodes' state was given: how many, and when
+    it was last told. ``forge`` leads to files.
     """
 
     base: str
@@ -270,7 +270,6 @@ class Preview:
     code: str = ""
     code_changed: tuple[str, ...] = ()
     program_changed: bool = False
-    clashes: tuple[Problem, ...] = ()
     gates: tuple[Gate, ...] = ()
     allowed: Mapping[str, int] = field(default_factory=dict)
     nodes: Mapping[str, tuple[int, str]] = field(default_factory=dict)
@@ -282,7 +281,7 @@ class Preview:
         """The worst of all sites; unknown also where Foresite's own code differs, or a management
         cluster of which no site is known."""
         found = [entry.site.impact for entry in self.entries]
-        if self.code_changed or self.clashes or any(each.unnamed for each in self.regions):
+        if self.code_changed or any(each.unnamed for each in self.regions):
             found.append(Impact.UNKNOWN)
         return max(found, key=lambda impact: impact.rank, default=Impact.NONE)
 
@@ -294,4 +293,4 @@ class Preview:
     @property
     def certain(self) -> bool:
         """True if the preview has a verdict on every site."""
-        return not self.clashes and all(e.site.state is not State.INVALID for e in self.entries)
+        return all(e.site.state is not State.INVALID for e in self.entries)

@@ -92,11 +92,6 @@ def _blind(preview: Preview) -> Iterable[Finding]:
         )
         what: Phrase = ("cannot be predicted",)
         yield Finding(BLIND, forms, what, problems, where, Impact.UNKNOWN, True)
-    if preview.clashes:
-        clashes = count(len(preview.clashes), "problem")
-        said, what = f"{clashes} between sites", ("problems between sites",)
-        forms = ((f"cannot predict what {said} will do",), (f"cannot predict {said}",))
-        yield Finding(BLIND, forms, what, (clashes,), (), Impact.UNKNOWN, True)
     if alone := [each.file for each in preview.regions if each.unnamed]:
         files, which = count(len(alone), "management file"), list_names(alone, "management file")
         forms = (

@@ -10,7 +10,7 @@ from preview.report.headline import clauses, figures
 from preview.report.phrase import Phrase, join_phrases, prose, value
 from preview.report.pools import capacity, installation, pools
 from preview.report.scenes import scene
-from preview.report.sections import every_host, hosts, problem, problems, services, why
+from preview.report.sections import every_host, hosts, problems, services, why
 from preview.report.words import (
     count,
     few,
@@ -34,7 +34,7 @@ def report(preview: Preview, room: Room) -> Report:
         tone=preview.impact if preview.certain else Impact.UNKNOWN,
         figures=figures(preview),
         facts=tuple(_facts(preview)),
-        alerts=tuple(_alerts(preview, room)),
+        alerts=tuple(_alerts(preview)),
         table=_table(preview, room) if several else None,
         parts=tuple(
             _part(entry, room, drawn=number < room.pictures)
@@ -67,14 +67,11 @@ def _facts(preview: Preview) -> Iterable[Line]:
         yield Line(("the pull request allows: ", *join_phrases(numbers)))
 
 
-def _alerts(preview: Preview, room: Room) -> Iterable[Alert]:
+def _alerts(preview: Preview) -> Iterable[Alert]:
     """The alerts that need a person before anything else."""
     for gate in preview.gates:
         lines = (Line(prose(gate.message)), Line(("to pass the gate: ", *prose(gate.fix))))
         yield Alert(("Blocked by the gate ", value(gate.name)), lines)
-    if preview.clashes:
-        title = f"{count(len(preview.clashes), 'problem')} between sites"
-        yield Alert((title,), tuple(problem(each, room) for each in preview.clashes))
     if preview.code_changed:
         said = "what this does to sites is shown by `foresite preview --code each`"
         if preview.program_changed:

@@ -60,7 +60,6 @@ def hostile(text: str) -> Preview:
         head=text,
         code=text,
         code_changed=(text,),
-        clashes=(problem,),
         gates=(Gate(text, text, text),),
         allowed={text: 1},
     )

@@ -285,14 +285,6 @@ def gated() -> Preview:
     return replace(preview(one(destructive_site())), gates=(gate,), allowed={"remove": 1})
 
 
-def clash() -> Preview:
-    found = Problem(
-        "sites/lab-1.yaml", 9, 13, Code("sites-clash"), "cluster.endpoint", "10.16.0.10",
-        "10.16.0.10 is also the endpoint of tokyo-1 (sites/tokyo-1.yaml:9:13)", "write another",
-    )  # fmt: skip
-    return replace(preview(one(harmless_site())), clashes=(found,))
-
-
 def mixed() -> Preview:
     entries = map(one, (invalid_site("osaka-1"), destructive_site(), unknown_site()))
     return preview(*entries, one(disruptive_site()), one(harmless_site("kyoto-1")), total=9)
@@ -323,7 +315,6 @@ _MAKERS: Mapping[str, Callable[[], Preview]] = {
     "stuck": lambda: preview(one(stuck_site())),
     "invalid": lambda: preview(one(invalid_site())),
     "cache": lambda: preview(one(cache_site())),
-    "clash": clash,
     "mixed": mixed,
     "equal sites": equal_sites,
     "own code": own_code,

@@ -56,7 +56,7 @@ def test_a_state_with_itself_is_empty(row: Row, repository: Table) -> None:
     repository.commit("edited")
     for head in (None, "HEAD"):
         found = repository.preview(head=head)
-        assert (found.entries, found.clashes, found.gates) == ((), (), ())
+        assert (found.entries, found.gates) == ((), ())
         assert found.impact is Impact.NONE
         assert found.certain
 

@@ -32,8 +32,6 @@ HEADLINES = {
     "invalid": "Cannot predict what happens to tokyo-1 (2 problems).",
     "cache": "Re-images 104 of 400 hosts in tokyo-1; 32 of 832 V100 out; "
     "26 % of the cache's objects are lost; 2 more below.",
-    "clash": "Cannot predict what 1 problem between sites will do; nothing else happens to "
-    "any machine.",
     "mixed": "Cannot predict 1 site; removes 3 hosts; cannot predict 3 hosts; re-images 104 hosts; "
     "32 of 832 V100 out; 3 more below.",
     "equal sites": "Re-images 3,224 of 12,400 hosts in 31 sites (pool v100); 992 of 25,792 V100 "
