@@ -35,7 +35,7 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     found = {
         "install/argocd-cm.yaml": [fill(_RULES, scripts)],
         "install/argocd-cmd-params-cm.yaml": [_PARAMETERS],
-        "install/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
+        "root/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
     }
     for member in fleet.members:
         for target in Target:

@@ -40,6 +40,14 @@ def objects(found: Fleet) -> dict[str, Json]:
     return made
 
 
+def test_the_root_is_apart_from_the_rules_that_its_waves_wait_by() -> None:
+    found = argocd.files(fleet(site("a", 0)))
+    assert [each["kind"] for each in found["root/root.yaml"]] == ["AppProject", "Application"]
+    first = {path for path in found if path.startswith("install/")}
+    assert {body["kind"] for path in first for body in found[path]} == {"ConfigMap"}
+    assert "argocd/root once" in " ".join(argocd.advice(fleet(site("a", 0))))
+
+
 def waves(made: dict[str, Json]) -> dict[str, int]:
     wave = "argocd.argoproj.io/sync-wave"
     found = (each["metadata"] for each in made.values() if each["kind"] == "Application")
