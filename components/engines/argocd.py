@@ -19,6 +19,8 @@ SHOWN = 8
 MOST = 3000
 """Objects of an Application at most: its status lists each twice, in some 450 bytes, and etcd takes
 1.5 MiB (argo-cd v3.2.12, types.go, ResourceStatus and ResourceResult)."""
+LOOKS = 15
+"""Minutes of a wave for a sync that is tried four times, and for Argo CD's looks."""
 SCRIPTS = ("application", "calm", "cluster", "machines", "ready")
 
 
@@ -34,16 +36,19 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     }
     found = {
         "install/argocd-cm.yaml": [fill(_RULES, scripts)],
-        "install/argocd-cmd-params-cm.yaml": [_PARAMETERS],
         "root/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
     }
+    waves = dict[str, int]()
     for member in fleet.members:
         for target in Target:
             if values := _values(fleet, member, target):
                 found[f"projects/{values['name']}.yaml"] = [fill(_PROJECT, values)]
                 path = f"fleet/{member.name}.yaml"
                 found.setdefault(path, []).append(prune(fill(_APPLICATION, values)))
-    return found
+                minutes = int(values["late"]) + int(values["soak"]) + LOOKS
+                waves[values["wave"]] = max(waves.get(values["wave"], 0), minutes)
+    timeout = {"timeout": str(60 * sum(waves.values()))}
+    return found | {"install/argocd-cmd-params-cm.yaml": [fill(_PARAMETERS, timeout)]}
 
 
 def _script(name: str) -> str:

@@ -146,6 +146,14 @@ def test_a_site_is_late_after_its_machines_could_have_been_replaced() -> None:
         assert annotations["foresite.dev/soak-minutes"] == "30"
 
 
+def test_a_sync_ends_after_all_waves_have_had_their_time() -> None:
+    """A wave's slowest Application counts, and what never was compared is not late by itself."""
+    members = site("a", 0), site("b", 0, minutes=10), site("c", 1, context=None), MANAGEMENT
+    (found,) = argocd.files(fleet(*members, soak=30))["install/argocd-cmd-params-cm.yaml"]
+    minutes = 90 + 60 + 30, 90 + 60 + 30, 60 + 30, 90 + 60 + 30, 4 * argocd.LOOKS
+    assert found["data"]["controller.sync.timeout.seconds"] == str(60 * sum(minutes))
+
+
 def test_a_cluster_that_argo_cd_cannot_know_gets_nothing_and_that_is_said() -> None:
     found = fleet(*(site(f"s{number}", 0, context=None) for number in range(9)))
     assert "Application cluster.s0" not in objects(found)
