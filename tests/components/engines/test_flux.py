@@ -140,8 +140,7 @@ def test_names_of_sites_are_no_names_of_barriers() -> None:
 @pytest.mark.parametrize("path", [None, "out/rendered"])
 def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
     other = site("c", 1, management="other")
-    management = site("management.mgmt", None, frozenset({Target.MANAGEMENT}), waited=False)
-    made = flux.files(fleet(site("b", 1), site("a", 0), other, management, path=path))
+    made = flux.files(fleet(site("b", 1), site("a", 0), other, MANAGEMENT, path=path))
     source, before = made[ROOT][SOURCE]["spec"], f"{path}/" if path else ""
     taken = [f"!/{before}{each}" for each in ("flux/mgmt", "management.mgmt", "a", "b")]
     assert source["ignore"].splitlines() == ["/*", *taken]
@@ -171,13 +170,18 @@ def test_a_thousand_sites_have_three_edges_each() -> None:
 
 # --- health ---------------------------------------------------------------------------------------
 
-KINDS = ("Cluster", "MachineDeployment", "KubeadmControlPlane")
+MANAGEMENT = site("management.mgmt", None, frozenset({Target.MANAGEMENT}), waited=False)
+PROVIDERS = tuple(
+    f"{each}Provider" for each in ("Core", "Bootstrap", "ControlPlane", "Infrastructure", "IPAM")
+)
+KINDS = ("Cluster", "MachineDeployment", "KubeadmControlPlane", "Ironic", *PROVIDERS)
 FIT = {"Available": "True", "RollingOut": "False"}
 
 
 def expressions() -> dict[str, str]:
-    (made, *_) = flux.files(fleet(site("a", 0)))["mgmt/fleet/sites/a.yaml"]
-    return {each["kind"]: each["current"] for each in made["spec"]["healthCheckExprs"]}
+    files = flux.files(fleet(site("a", 0), MANAGEMENT))
+    made = files["mgmt/fleet/sites/a.yaml"][0], *files["mgmt/fleet/management.yaml"]
+    return {e["kind"]: e["current"] for each in made for e in each["spec"]["healthCheckExprs"]}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -204,7 +208,11 @@ def healthy(
     updated = {"v1beta1": {"updatedReplicas": status.get("updatedReplicas", wanted)}}
     said = [{"type": name, "status": value} for name, value in {**FIT, **conditions}.items()]
     spec = {"replicas": wanted, "rollout": {"strategy": {"type": strategy}}}
-    body = {"spec": spec, "status": {**counts, "conditions": said, "deprecated": updated}}
+    status_now = {**counts, "conditions": said, "deprecated": updated}
+    return verdict(kind, {"spec": spec, "status": status_now})
+
+
+def verdict(kind: str, body: Json) -> bool:
     names = json.loads(json.dumps(body), object_hook=lambda found: SimpleNamespace(**found))
     exists = re.compile(r"status\.conditions\.exists\(c, (.*?)\)")
     text = exists.sub(r"any(\1 for c in status.conditions)", expressions()[kind])
@@ -220,6 +228,17 @@ def test_machines_are_healthy_once_all_are_of_this_template(kind: str) -> None:
     assert not healthy(kind=kind, upToDateReplicas=3)
     assert not healthy(kind=kind, conditions={"RollingOut": "True"})
     assert not healthy(kind=kind, conditions={"Available": "False"})
+
+
+@pytest.mark.parametrize("kind", ["Ironic", *PROVIDERS])
+def test_programs_are_healthy_once_they_are_ready_at_this_generation(kind: str) -> None:
+    def ready(status: str, seen: int) -> bool:
+        own = {"type": "Ready", "status": status, "observedGeneration": seen}
+        said = {"conditions": [own]} | ({} if kind == "Ironic" else {"observedGeneration": seen})
+        return verdict(kind, {"metadata": {"generation": 2}, "status": said})
+
+    assert ready("True", 2)
+    assert not ready("True", 1) and not ready("False", 2)
 
 
 def test_a_pool_that_may_be_out_as_a_whole_needs_half_of_it() -> None:
