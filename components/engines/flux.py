@@ -24,19 +24,18 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     """The objects by file. The root applies what is in ``fleet``; a person applies ``source.yaml``
     once."""
     found: dict[str, list[Json]] = {}
-    said = {"namespace": fleet.manifests.namespace}
     for name, itself, rings in fleet.by_management():
         top, before = f"{name}/fleet", [{"name": "fleet.root"}]
         members = [each for sites in rings.values() for each in sites]
         found[f"{top}/source.yaml"] = _source(fleet, name, [itself] if itself else [], members)
         if itself:
             path = fleet.folder(itself.name, Target.MANAGEMENT.value)
-            body = _made(_MANAGEMENT, **said, path=path, health=itself.health)
+            body = _made(_MANAGEMENT, path=path, health=itself.health)
             found[f"{top}/management.yaml"], before = [body], [{"name": body["metadata"]["name"]}]
         for number, sites in rings.items():
             for each in sites:
                 found[f"{top}/sites/{each.name}.yaml"] = list(_site(fleet, each, before))
-            ring = {**said, "ring": f"fleet.ring-{number}"}
+            ring = {"ring": f"fleet.ring-{number}"}
             path = f"{name}/rings/{number}"
             edges = [*before, *_edges(fleet, sites)]
             body = _made(_BARRIER, **ring, path=fleet.folder(ENGINE, path), before=edges)
@@ -68,7 +67,7 @@ def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) 
     given = fleet.manifests
     taken = [f"{ENGINE}/{name}", *(each.name for each in (*itself, *sorted(sites)))]
     values = {
-        **given.model_dump(include={"namespace", "repository", "branch"}),
+        **given.model_dump(include={"repository", "branch"}),
         "credentials": {"name": given.secret} if given.secret else None,
         "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in taken),
         "path": fleet.folder(ENGINE, name, "fleet"),
@@ -78,7 +77,6 @@ def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) 
 
 def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
     """A site's Kustomizations: one for each cluster that it has objects on."""
-    source = fleet.manifests.namespace
     labels = {SITE_LABEL: site.name, f"{OWN_DOMAIN}/ring": str(site.ring)}
     said = {"site": site.name, "labels": labels}
     ignore = [
@@ -86,13 +84,13 @@ def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
         for (group, kind), fields in site.ignore.items()
     ]
     path = fleet.folder(site.name, Target.MANAGEMENT.value)
-    there = {"namespace": source, "before": before, "path": path, "health": site.health}
+    there = {"before": before, "path": path, "health": site.health}
     yield _made(_SITE, **said, **there, ignore=ignore)
     if Target.SITE in site.folders:
         yield _made(_ROOM, namespace=site.namespace)
         path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
-        own = {"namespace": site.namespace, "source": source, "path": path, "kubeconfig": config}
-        yield _made(_OWN, **said, **own, before=[{"name": site.name, "namespace": source}])
+        own = {"namespace": site.namespace, "path": path, "kubeconfig": config}
+        yield _made(_OWN, **said, **own)
 
 
 def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:

@@ -15,6 +15,10 @@ from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import place
 from schemas.reading.yaml_reader import Document, read_yaml
 
+FLUX_NAMESPACE = "foresite"
+"""That of Flux's objects on a management cluster (components/engines/flux.yaml). It is no option:
+with another one, all that was made in the first would go on beside it."""
+
 
 def engine_problems(
     root: Folder, engine: str, file: FleetFile, sites: Iterable[tuple[Site, Document]]
@@ -34,8 +38,8 @@ def engine_problems(
     for site, document in sites:
         if site.name == engine:
             yield place(document, ("site",), *words("engine-folder-taken", engine))
-        if engine == "flux" and management_names(site).namespace == manifests.namespace:
-            said = words("engine-namespace-taken", manifests.namespace)
+        if engine == "flux" and management_names(site).namespace == FLUX_NAMESPACE:
+            said = words("engine-namespace-taken", FLUX_NAMESPACE)
             yield place(
                 document, ("adopted", "namespace") if site.file.adopted else ("site",), *said
             )

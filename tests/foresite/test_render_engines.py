@@ -12,6 +12,7 @@ from components.making.manifest import Json
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
+from schemas.rules.engines import FLUX_NAMESPACE
 from tests.foresite.test_render import tree
 from tests.kit.management import put, vendor
 from tests.kit.repository import FLEET, without_examples
@@ -105,7 +106,7 @@ REFUSED = {
     ("fleet.yaml", "git.example", "u:hunter2@git.example"): "fleet.yaml:3:",
     ("fleet.yaml", ": rendered", ": ../rendered"): "fleet.yaml:4:9: invalid-value",
     ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
-    ("fleet.yaml", "path: rendered", "namespace: lab-1"): f"{LAB}:2:7: reserved-name",
+    ("fleet.yaml", "path: rendered", "namespace: other"): "fleet.yaml:4:3: unknown-field",
     (LAB, "management: mgmt-lab", "management: a/b"): f"{LAB}:5:13: invalid-value",
     ("fleet.yaml", "  tag: fleet-1\n", ""): "fleet.yaml:3:3: missing-field",
     ("fleet.yaml", "fleet-1", "main"): "fleet.yaml:5:8: invalid-value",
@@ -142,15 +143,16 @@ def test_a_fleet_without_the_file_is_told_to_write_it(
     assert "fleet.yaml: missing-field" in capsys.readouterr().out
 
 
-def test_a_site_with_an_engines_name_is_refused_for_that_engine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["flux", FLUX_NAMESPACE])
+def test_a_site_with_a_name_that_an_engine_takes_is_refused_for_that_engine(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = repository(tmp_path / "in")
     for path in sorted((root / "sites").glob("lab-1.*")):
-        path.write_text(path.read_text().replace("lab-1", "flux"))
-        path.rename(path.with_name(path.name.replace("lab-1", "flux")))
+        path.write_text(path.read_text().replace("lab-1", name))
+        path.rename(path.with_name(path.name.replace("lab-1", name)))
     assert rendered(root, tmp_path / "out") == FOUND
-    assert "sites/flux.yaml:2:7: reserved-name" in capsys.readouterr().out
+    assert f"sites/{name}.yaml:2:7: reserved-name" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("more", [("lab-1",), ("--management", "mgmt-lab")])

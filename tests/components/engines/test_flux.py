@@ -13,6 +13,7 @@ from components.engines.fleet import Fleet, Member
 from components.making.manifest import Json, Target
 from schemas.kubernetes.objects import check_object, load_crds
 from schemas.model.fleet import Manifests, Rings
+from schemas.rules.engines import FLUX_NAMESPACE
 
 BOTH = frozenset(Target)
 ROOT, SOURCE = "mgmt/fleet/source.yaml", 1
@@ -182,6 +183,12 @@ def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
         if "path" in each.get("spec", {})
     }
     assert f"{before}a/site" in paths and f"{before}flux/mgmt/rings/1" in paths
+
+
+def test_all_is_in_the_namespace_that_no_site_may_have() -> None:
+    made = objects(fleet(site("a", 1), MANAGEMENT))
+    spaces = {each["metadata"].get("namespace") for each in made.values()}
+    assert spaces == {FLUX_NAMESPACE, "a", None} and f"Namespace /{FLUX_NAMESPACE}" in made
 
 
 def test_a_site_without_a_cluster_of_its_own_has_one_kustomization() -> None:
