@@ -151,6 +151,7 @@ def test_a_sync_ends_after_all_waves_have_had_their_time() -> None:
     members = site("a", 0), site("b", 0, minutes=10), site("c", 1, context=None), MANAGEMENT
     (found,) = argocd.files(fleet(*members, soak=30))["install/argocd-cmd-params-cm.yaml"]
     minutes = 90 + 60 + 30, 90 + 60 + 30, 60 + 30, 90 + 60 + 30, 4 * argocd.LOOKS
+    assert found["data"]["controller.sync.wave.delay.seconds"] == "30"
     assert found["data"]["controller.sync.timeout.seconds"] == str(60 * sum(minutes))
 
 
