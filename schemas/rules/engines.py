@@ -36,8 +36,8 @@ def engine_problems(
     elif engine == "argocd" and (tag == manifests.branch or not re.search("[0-9]", tag)):
         yield _in_fleet(root, words("tag-moves", tag), "manifests", "tag")
     for site, document in sites:
-        if site.name == engine:
-            yield place(document, ("site",), *words("engine-folder-taken", engine))
+        if site.name in (engine, "kustomization"):
+            yield place(document, ("site",), *words("engine-name-taken", site.name, engine))
         if engine == "flux" and management_names(site).namespace == FLUX_NAMESPACE:
             said = words("engine-namespace-taken", FLUX_NAMESPACE)
             yield place(

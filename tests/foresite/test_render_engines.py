@@ -143,7 +143,7 @@ def test_a_fleet_without_the_file_is_told_to_write_it(
     assert "fleet.yaml: missing-field" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("name", ["flux", FLUX_NAMESPACE])
+@pytest.mark.parametrize("name", ["flux", "kustomization", FLUX_NAMESPACE])
 def test_a_site_with_a_name_that_an_engine_takes_is_refused_for_that_engine(
     name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
