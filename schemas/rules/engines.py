@@ -35,14 +35,17 @@ def engine_problems(
         yield _in_fleet(root, words("tag-missing"), "manifests")
     elif engine == "argocd" and (tag == manifests.branch or not re.search("[0-9]", tag)):
         yield _in_fleet(root, words("tag-moves", tag), "manifests", "tag")
+    taken = dict[tuple[str, str], str]()
     for site, document in sites:
         if site.name in (engine, "kustomization"):
             yield place(document, ("site",), *words("engine-name-taken", site.name, engine))
-        if engine == "flux" and management_names(site).namespace == FLUX_NAMESPACE:
-            said = words("engine-namespace-taken", FLUX_NAMESPACE)
-            yield place(
-                document, ("adopted", "namespace") if site.file.adopted else ("site",), *said
-            )
+        namespace = management_names(site).namespace
+        at = ("adopted", "namespace") if site.file.adopted else ("site",)
+        if engine == "flux" and namespace == FLUX_NAMESPACE:
+            yield place(document, at, *words("engine-namespace-taken", FLUX_NAMESPACE))
+        other = taken.setdefault((site.file.management, namespace), site.name)
+        if other != site.name:
+            yield place(document, at, *words("engine-namespace-shared", namespace, other))
         if {"/", ":"} & set(site.file.management):
             yield place(document, ("management",), *words("engine-folder-unfit"))
 

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,10 @@ from components.making.manifest import Json
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
-from schemas.rules.engines import FLUX_NAMESPACE
+from schemas.model.adopted import Adopted
+from schemas.reading.fleet_file import read_fleet
+from schemas.rules.engines import FLUX_NAMESPACE, engine_problems
+from schemas.site_parts import load_stack
 from tests.foresite.test_render import tree
 from tests.kit.management import put, vendor
 from tests.kit.repository import FLEET, without_examples
@@ -153,6 +157,23 @@ def test_a_site_with_a_name_that_an_engine_takes_is_refused_for_that_engine(
         path.rename(path.with_name(path.name.replace("lab-1", name)))
     assert rendered(root, tmp_path / "out") == FOUND
     assert f"sites/{name}.yaml:2:7: reserved-name" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("management", "found"), [("mgmt-lab", 1), ("mgmt-other", 0)])
+def test_two_sites_in_one_namespace_of_a_management_cluster_are_refused(
+    management: str, found: int, tmp_path: Path
+) -> None:
+    """An adopted one may be in a namespace that has the name of another."""
+    root = repository(tmp_path)
+    loaded = [load_stack(root, name) for name in ("lab-1", "tsukuba-1")]
+    (first, document), (site, other) = ((e.site, e.document) for e in loaded)
+    assert first and document and site and other
+    names = Adopted(objects="x", namespace="lab-1", cluster="x", control_plane="x")
+    file = site.file.model_copy(update={"management": management, "adopted": names})
+    pairs = [(first, document), (replace(site, file=file), other)]
+    problems = [*engine_problems(root, "argocd", read_fleet(root)[0], pairs)]
+    assert [e.code for e in problems] == ["sites-clash"] * found
+    assert all("lab-1 is in the namespace lab-1" in e.message for e in problems)
 
 
 @pytest.mark.parametrize("more", [("lab-1",), ("--management", "mgmt-lab")])
