@@ -7,15 +7,13 @@ Names of what is no site have a dot, which no site's name has.
 from collections.abc import Iterator
 from pathlib import Path
 
-from components.engines.fleet import Fleet, Member
+from components.engines.fleet import Fleet, Member, named
 from components.making.manifest import Json, Target, documents, fill, labels, prune
 from components.making.told import Told
 
 ENGINE = "argocd"
 TOLD = Told(__file__)
 (_RULES, _PARAMETERS, _ROOT_PROJECT, _ROOT, _PROJECT, _APPLICATION) = documents(__file__)
-SHOWN = 8
-"""Sites that an advice names."""
 MOST = 3000
 """Objects of an Application at most: its status lists each twice, in some 450 bytes, and etcd takes
 1.5 MiB (argo-cd v3.2.12, types.go, ResourceStatus and ResourceResult)."""
@@ -98,7 +96,5 @@ def advice(fleet: Fleet) -> Iterator[str]:
     yield TOLD.say("install", path=fleet.folder(ENGINE))
     unknown = [e.name for e in fleet.members if Target.SITE in e.places and e.context is None]
     large = [e.name for e in fleet.members if any(p.objects > MOST for p in e.places.values())]
-    for word, found in (("unknown", unknown), ("large", large)):
-        names = ", ".join(found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
-        if found:
-            yield TOLD.say(word, count=len(found), names=names, most=MOST)
+    yield from named(TOLD, "unknown", unknown)
+    yield from named(TOLD, "large", large, most=MOST)

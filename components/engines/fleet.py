@@ -23,6 +23,8 @@ PROGRAMS = re.compile(
 )
 """Kinds of a management cluster that are waited for."""
 TOLD = Told(__file__)
+SHOWN = 8
+"""Sites or clusters that an advice names."""
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
 
 
@@ -130,6 +132,13 @@ def _place(made: Sequence[Manifest]) -> Place:
 def advice(fleet: Fleet) -> Iterator[str]:
     """What a team has to see to, whatever engine it takes."""
     yield TOLD.say("uncounted")
-    for each in fleet.members:
-        if each.lax:
-            yield TOLD.say("lax", site=each.name, names=", ".join(each.lax))
+    yield from named(
+        TOLD, "lax", [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
+    )
+
+
+def named(told: Told, word: str, names: Sequence[str], **more: object) -> Iterator[str]:
+    """An advice that names so many of what it is about; none where that is nothing."""
+    if names:
+        shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+        yield told.say(word, count=len(names), names=shown, **more)

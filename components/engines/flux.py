@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from components.engines.fleet import Fleet, Member
+from components.engines.fleet import Fleet, Member, named
 from components.making.manifest import SITE_LABEL, Json, Target, documents, fill, prune
 from components.making.told import Told
 from schemas.kubernetes.node_labels import OWN_DOMAIN
@@ -50,9 +50,11 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
 
 def advice(fleet: Fleet) -> Iterator[str]:
     """What Flux does not do with this fleet."""
-    found = {name: ", ".join(map(str, rings)) for name, _, rings in fleet.by_management() if rings}
+    found = [
+        f"{e} ({', '.join(map(str, rings))})" for e, _, rings in fleet.by_management() if rings
+    ]
     if len(found) > 1:
-        yield TOLD.say("apart", rings="; ".join(f"{name} {each}" for name, each in found.items()))
+        yield from named(TOLD, "apart", found)
     yield TOLD.say("late")
 
 

@@ -204,6 +204,6 @@ def test_the_report_says_what_an_engine_does_not_do(
     assert rendered(root, tmp_path / "out", "--format", "json") == OK
     report = json.loads(capsys.readouterr().out)
     _, lax, apart, _ = report["advice"]
-    assert lax.startswith("lab-1: admission policies that only warn: ")
-    assert apart.endswith("mgmt-jp-east 1; mgmt-lab 0")
+    assert lax.startswith("admission policies of 1 sites only warn: lab-1 (")
+    assert apart.endswith("mgmt-jp-east (1), mgmt-lab (0)")
     assert report["engine"] == "flux"

@@ -3,7 +3,7 @@
 import pytest
 
 from components.engines import ENGINES
-from components.engines.fleet import Fleet, member
+from components.engines.fleet import Fleet, advice, member
 from components.site import site_objects
 from schemas.kubernetes.objects import check_object
 from schemas.model.fleet import Manifests, Rings
@@ -17,6 +17,16 @@ def fleet() -> Fleet:
     return Fleet(
         Rings(), MANIFESTS, tuple(member(s, site_objects(s)) for s in every_site().values())
     )
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_advice_is_short_however_large_the_fleet_is(engine: str, fleet: Fleet) -> None:
+    one = fleet.members[0]._replace(ring=0, lax=("policy",), context=None)
+    many = [one._replace(name=f"s{n}", management=f"m{n}") for n in range(99)]
+    found = fleet._replace(members=tuple(many))
+    said = [*advice(found), *ENGINES[engine].advice(found)]
+    assert all(len(each) < 300 for each in said)
+    assert "99 sites only warn: s0 (policy), s1 (policy)" in said[1] and said[1].endswith(", …")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -107,7 +107,7 @@ def test_each_management_cluster_has_its_own_rings_and_that_is_said() -> None:
     found = edges(objects(made, "other"))
     assert found["foresite/b"] == ["foresite/fleet.root"] and "foresite/fleet.ring-0" not in found
     said = " ".join(flux.advice(made))
-    assert "mgmt 0; other 1" in said
+    assert "mgmt (0), other (1)" in said
     assert "mgmt" not in " ".join(flux.advice(fleet(site("a", 0))))
 
 
