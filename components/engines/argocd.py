@@ -19,21 +19,23 @@ MOST = 3000
 1.5 MiB (argo-cd v3.2.12, types.go, ResourceStatus and ResourceResult)."""
 LOOKS = 15
 """Minutes of a wave for a sync that is tried four times, and for Argo CD's looks."""
-SCRIPTS = ("application", "calm", "cluster", "machines", "ready")
+SCRIPTS = {
+    path.stem.removeprefix(f"{ENGINE}_"): path.read_text("utf-8")
+    for path in sorted(Path(__file__).parent.glob(f"{ENGINE}_*.lua"))
+}
 
 
 def files(fleet: Fleet) -> dict[str, list[Json]]:
     """The objects by file. The root applies what is in ``fleet``; a person applies the others, as
     who may write a project may write everything."""
     given = fleet.manifests
-    scripts = {each: _script(each) for each in SCRIPTS}
     root = {
         "repository": given.repository,
         "branch": given.branch,
         "path": fleet.folder(ENGINE, "fleet"),
     }
     found = {
-        "install/argocd-cm.yaml": [fill(_RULES, scripts)],
+        "install/argocd-cm.yaml": [fill(_RULES, SCRIPTS)],
         "root/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
     }
     waves = dict[str, int]()
@@ -47,10 +49,6 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
                 waves[values["wave"]] = max(waves.get(values["wave"], 0), minutes)
     timeout = {"timeout": str(60 * sum(waves.values()))}
     return found | {"install/argocd-cmd-params-cm.yaml": [fill(_PARAMETERS, timeout)]}
-
-
-def _script(name: str) -> str:
-    return Path(__file__).with_name(f"{ENGINE}_{name}.lua").read_text("utf-8")
 
 
 def _values(fleet: Fleet, member: Member, target: Target) -> Json:

@@ -42,12 +42,11 @@ class Member(NamedTuple):
 
     ``ring`` is None for a management cluster. ``waited`` says that later rings wait for the site:
     not for one that is held, and not for one that is decommissioned. ``namespace`` and ``cluster``
-    are its names on the management cluster. ``folders`` are the clusters that it has objects on.
-    ``health`` names the objects that are waited for; ``ignore`` has the fields that controllers
-    write, by API group and kind; ``lax`` names admission policies that only warn. ``places`` are
-    the clusters of ``folders`` with what is written there; ``context`` is the name by which people
-    know its own, once that answers. ``minutes`` are those in which all its machines are replaced,
-    one pool after the other.
+    are its names on the management cluster. ``health`` names the objects that are waited for;
+    ``ignore`` has the fields that controllers write, by API group and kind; ``lax`` names admission
+    policies that only warn. ``places`` are the clusters that it has objects on, with what is
+    written there; ``context`` is the name by which people know its own, once that answers.
+    ``minutes`` are those in which all its machines are replaced, one pool after the other.
     """
 
     name: str
@@ -56,7 +55,6 @@ class Member(NamedTuple):
     waited: bool
     namespace: str
     cluster: str
-    folders: frozenset[Target]
     health: list[Json]
     ignore: Mapping[tuple[str, str], list[str]]
     lax: tuple[str, ...]
@@ -102,7 +100,6 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         waited=not its_own and not site.file.held and site.file.decommission is None,
         namespace=names.namespace,
         cluster=names.cluster,
-        folders=frozenset(each.target for each in every),
         health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
         ignore={
             (e.key[0].rpartition("/")[0], e.kind): [f"/{f.replace('.', '/')}" for f in e.ignore]

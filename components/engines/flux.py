@@ -11,9 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from components.engines.fleet import Fleet, Member, named
-from components.making.manifest import SITE_LABEL, Json, Target, documents, fill, prune
+from components.making.manifest import Json, Target, documents, fill, labels, prune
 from components.making.told import Told
-from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 ENGINE = "flux"
 TOLD = Told(__file__)
@@ -79,8 +78,7 @@ def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) 
 
 def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
     """A site's Kustomizations: one for each cluster that it has objects on."""
-    labels = {SITE_LABEL: site.name, f"{OWN_DOMAIN}/ring": str(site.ring)}
-    said = {"site": site.name, "labels": labels}
+    said = {"site": site.name, "labels": labels(site.name, ENGINE), "number": str(site.ring)}
     ignore = [
         {"target": {"group": re.escape(group), "kind": kind}, "paths": fields}
         for (group, kind), fields in site.ignore.items()
@@ -88,7 +86,7 @@ def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
     path = fleet.folder(site.name, Target.MANAGEMENT.value)
     there = {"before": before, "path": path, "health": site.health}
     yield _made(_SITE, **said, **there, ignore=ignore)
-    if Target.SITE in site.folders:
+    if Target.SITE in site.places:
         yield _made(_ROOM, namespace=site.namespace)
         path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
         own = {"namespace": site.namespace, "path": path, "kubeconfig": config}
@@ -100,7 +98,7 @@ def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:
     minutes = fleet.rings.soak_minutes
     for each in (each for each in sites if each.waited):
         yield {"name": each.name}
-        if Target.SITE in each.folders:
+        if Target.SITE in each.places:
             yield {"name": each.name, "namespace": each.namespace}
         if minutes:
             yield {"name": each.name, "readyExpr": TOLD.say("soaked", minutes=minutes)}

@@ -19,7 +19,7 @@ BOTH = {Target.MANAGEMENT: HOSTS, Target.SITE: OWN}
 
 def site(name: str, ring: int | None, management: str = "mgmt", **more: Any) -> Member:
     ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
-    found = Member(name, management, ring, True, name, name, frozenset(BOTH), [], ignore, ())
+    found = Member(name, management, ring, True, name, name, [], ignore, ())
     return found._replace(places=BOTH, context=f"{name}@admin", minutes=90)._replace(**more)
 
 

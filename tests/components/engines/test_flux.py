@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from components.engines import flux
-from components.engines.fleet import Fleet, Member
+from components.engines.fleet import Fleet, Member, Place
 from components.making.manifest import Json, Target
 from schemas.kubernetes.objects import check_object, load_crds
 from schemas.model.fleet import Manifests, Rings
@@ -36,7 +36,8 @@ def site(
         }
     ]
     ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
-    return Member(name, management, ring, waited, name, name, folders, health, ignore, ())
+    places = {each: Place((name,), ()) for each in folders}
+    return Member(name, management, ring, waited, name, name, health, ignore, (), places)
 
 
 def fleet(*members: Member, soak: int = 0, **manifests: str | None) -> Fleet:
@@ -188,6 +189,10 @@ def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
 def test_all_is_in_the_namespace_that_no_site_may_have() -> None:
     made = objects(fleet(site("a", 1), MANAGEMENT))
     spaces = {each["metadata"].get("namespace") for each in made.values()}
+    for name in (f"{FLUX_NAMESPACE}/a", "a/a"):
+        found = made[f"Kustomization {name}"]["metadata"]["labels"]
+        assert found["app.kubernetes.io/managed-by"] == "foresite"
+        assert (found["foresite.dev/site"], found["foresite.dev/ring"]) == ("a", "1")
     assert spaces == {FLUX_NAMESPACE, "a", None} and f"Namespace /{FLUX_NAMESPACE}" in made
 
 
