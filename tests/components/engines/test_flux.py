@@ -249,7 +249,7 @@ def healthy(
     """An expression's verdict, read as Python: its operators mean the same there."""
     counts = dict.fromkeys(("replicas", "upToDateReplicas", "availableReplicas"), wanted) | status
     updated = {"v1beta1": {"updatedReplicas": status.get("updatedReplicas", wanted)}}
-    said = [{"type": name, "status": value} for name, value in {**FIT, **conditions}.items()]
+    said = [{"type": name, "status": now} for name, now in {**FIT, **conditions}.items() if now]
     spec = {"replicas": wanted, "rollout": {"strategy": {"type": strategy}}}
     status_now = {**counts, "conditions": said, "deprecated": updated}
     return verdict(kind, {"spec": spec, "status": status_now})
@@ -270,6 +270,7 @@ def test_machines_are_healthy_once_all_are_of_this_template(kind: str) -> None:
     assert not healthy(kind=kind, updatedReplicas=0)  # its Machines still show the state of before
     assert not healthy(kind=kind, upToDateReplicas=3)
     assert not healthy(kind=kind, conditions={"RollingOut": "True"})
+    assert not healthy(kind=kind, conditions={"RollingOut": ""})  # not there
     assert not healthy(kind=kind, conditions={"Available": "False"})
 
 
