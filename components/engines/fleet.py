@@ -89,10 +89,9 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     every = [each for made in objects.values() for each in made]
     there = [each for each in every if each.target is Target.MANAGEMENT]
     its_own, names = site.name.startswith(STACK), management_names(site)
-    kinds, bindings = (
-        PROGRAMS if its_own else HEALTH,
-        [e for e in every if e.group_kind == _BINDING],
-    )
+    kinds = PROGRAMS if its_own else HEALTH
+    bindings = [e for e in every if e.group_kind == _BINDING]
+    ignored = ((_kind(e), f"/{field.replace('.', '/')}") for e in there for field in e.ignore)
     return Member(
         site.name,
         site.file.management,
@@ -101,11 +100,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         namespace=names.namespace,
         cluster=names.cluster,
         health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
-        ignore={
-            (e.key[0].rpartition("/")[0], e.kind): [f"/{f.replace('.', '/')}" for f in e.ignore]
-            for e in there
-            if e.ignore
-        },
+        ignore={kind: sorted(set(fields)) for kind, fields in group_by_key(ignored).items()},
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
         places={
             target: _place(group)
@@ -120,9 +115,13 @@ def _reference(manifest: Manifest) -> Json:
     return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
 
 
+def _kind(manifest: Manifest) -> tuple[str, str]:
+    return manifest.key[0].rpartition("/")[0], manifest.kind
+
+
 def _place(made: Sequence[Manifest]) -> Place:
     spaces = sorted({each.key[2] for each in made} - {""})
-    wide = {(each.key[0].rpartition("/")[0], each.kind) for each in made if not each.key[2]}
+    wide = {_kind(each) for each in made if not each.key[2]}
     return Place(tuple(spaces), tuple(sorted(wide)), len(made))
 
 

@@ -37,3 +37,11 @@ def test_every_object_is_as_its_definition_says(engine: str, fleet: Fleet) -> No
     ] == []
     found = ENGINES[engine].files(fleet._replace(members=fleet.members[::-1]))
     assert {path: found[path] for path in made} == made
+
+
+def test_fields_that_others_write_are_those_of_all_objects_of_a_kind() -> None:
+    site = next(iter(every_site().values()))
+    made = [each for group in site_objects(site).values() for each in group]
+    host = next(each for each in made if each.kind == "BareMetalHost")
+    found = member(site, {"hosts": [host._replace(ignore=(e,)) for e in ("spec.b", "spec.a")]})
+    assert found.ignore == {("metal3.io", "BareMetalHost"): ["/spec/a", "/spec/b"]}
