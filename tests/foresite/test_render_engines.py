@@ -195,6 +195,16 @@ def test_files_of_others_anywhere_keep_all_folders_as_they_are(
     assert tree(out).keys() == {"flux/mine.yaml"}
 
 
+def test_the_index_of_a_large_fleet_is_read_again(tmp_path: Path) -> None:
+    """Three files for each of 10,000 sites."""
+    names = (f"projects/cluster.{'s' * 40}-{number}.yaml" for number in range(30_000))
+    files = {name: {"objects": 1, "sha256": "0" * 64} for name in names}
+    index = tmp_path / render.INDEX
+    index.write_text(json.dumps({"engine": "argocd", "files": files}, indent=2))
+    render.write(tmp_path, {"one.yaml": "", render.INDEX: index.read_text()})
+    assert (tmp_path / "one.yaml").exists()
+
+
 def test_the_report_says_what_an_engine_does_not_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
