@@ -25,8 +25,10 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     found: dict[str, list[Json]] = {}
     for name, itself, rings in fleet.by_management():
         top, before = f"{name}/fleet", [{"name": "fleet.root"}]
-        members = [each for sites in rings.values() for each in sites]
-        found[f"{top}/source.yaml"] = _source(fleet, name, [itself] if itself else [], members)
+        taken = sorted(each.name for sites in rings.values() for each in sites)
+        found[f"{top}/source.yaml"] = _source(
+            fleet, name, [itself.name, *taken] if itself else taken
+        )
         if itself:
             path = fleet.folder(itself.name, Target.MANAGEMENT.value)
             body = _made(_MANAGEMENT, path=path, health=itself.health)
@@ -62,15 +64,14 @@ def _made(template: Json, **values: Any) -> Json:
     return prune(fill(template, {key: each or None for key, each in values.items()}))
 
 
-def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) -> list[Json]:
+def _source(fleet: Fleet, name: str, taken: Iterable[str]) -> list[Json]:
     """Where the manifests come from, without what is of other management clusters: each
     Kustomization unpacks all of it, each time. Of two patterns the later one holds."""
-    given = fleet.manifests
-    taken = [f"{ENGINE}/{name}", *(each.name for each in (*itself, *sorted(sites)))]
+    given, folders = fleet.manifests, (f"{ENGINE}/{name}", *taken)
     values = {
         **given.model_dump(include={"repository", "branch"}),
         "credentials": {"name": given.secret} if given.secret else None,
-        "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in taken),
+        "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in folders),
         "path": fleet.folder(ENGINE, name, "fleet"),
     }
     return [_made(each, **values) for each in (_NAMESPACE, _SOURCE, _ROOT)]
