@@ -7,47 +7,48 @@ Names of what is no site have a dot, which no site's name has.
 from collections.abc import Iterator
 from pathlib import Path
 
-from components.engines.fleet import Fleet, Member
+from components.engines.fleet import Fleet, Member, named
 from components.making.manifest import Json, Target, documents, fill, labels, prune
 from components.making.told import Told
 
 ENGINE = "argocd"
 TOLD = Told(__file__)
 (_RULES, _PARAMETERS, _ROOT_PROJECT, _ROOT, _PROJECT, _APPLICATION) = documents(__file__)
-SHOWN = 8
-"""Sites that an advice names."""
 MOST = 3000
 """Objects of an Application at most: its status lists each twice, in some 450 bytes, and etcd takes
 1.5 MiB (argo-cd v3.2.12, types.go, ResourceStatus and ResourceResult)."""
-SCRIPTS = ("application", "calm", "cluster", "machines", "ready")
+LOOKS = 15
+"""Minutes of a wave for a sync that is tried four times, and for Argo CD's looks."""
+SCRIPTS = {
+    path.stem.removeprefix(f"{ENGINE}_"): path.read_text("utf-8")
+    for path in sorted(Path(__file__).parent.glob(f"{ENGINE}_*.lua"))
+}
 
 
 def files(fleet: Fleet) -> dict[str, list[Json]]:
     """The objects by file. The root applies what is in ``fleet``; a person applies the others, as
     who may write a project may write everything."""
     given = fleet.manifests
-    scripts = {each: _script(each) for each in SCRIPTS}
     root = {
         "repository": given.repository,
         "branch": given.branch,
         "path": fleet.folder(ENGINE, "fleet"),
     }
     found = {
-        "install/argocd-cm.yaml": [fill(_RULES, scripts)],
-        "install/argocd-cmd-params-cm.yaml": [_PARAMETERS],
-        "install/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
+        "install/argocd-cm.yaml": [fill(_RULES, SCRIPTS)],
+        "root/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
     }
+    waves = dict[str, int]()
     for member in fleet.members:
         for target in Target:
             if values := _values(fleet, member, target):
                 found[f"projects/{values['name']}.yaml"] = [fill(_PROJECT, values)]
                 path = f"fleet/{member.name}.yaml"
                 found.setdefault(path, []).append(prune(fill(_APPLICATION, values)))
-    return found
-
-
-def _script(name: str) -> str:
-    return Path(__file__).with_name(f"{ENGINE}_{name}.lua").read_text("utf-8")
+                minutes = int(values["late"]) + int(values["soak"]) + LOOKS
+                waves[values["wave"]] = max(waves.get(values["wave"], 0), minutes)
+    timeout = {"timeout": str(60 * sum(waves.values()))}
+    return found | {"install/argocd-cmd-params-cm.yaml": [fill(_PARAMETERS, timeout)]}
 
 
 def _values(fleet: Fleet, member: Member, target: Target) -> Json:
@@ -93,7 +94,5 @@ def advice(fleet: Fleet) -> Iterator[str]:
     yield TOLD.say("install", path=fleet.folder(ENGINE))
     unknown = [e.name for e in fleet.members if Target.SITE in e.places and e.context is None]
     large = [e.name for e in fleet.members if any(p.objects > MOST for p in e.places.values())]
-    for word, found in (("unknown", unknown), ("large", large)):
-        names = ", ".join(found[:SHOWN]) + (", …" if len(found) > SHOWN else "")
-        if found:
-            yield TOLD.say(word, count=len(found), names=names, most=MOST)
+    yield from named(TOLD, "unknown", unknown)
+    yield from named(TOLD, "large", large, most=MOST)

@@ -23,6 +23,8 @@ PROGRAMS = re.compile(
 )
 """Kinds of a management cluster that are waited for."""
 TOLD = Told(__file__)
+SHOWN = 8
+"""Sites or clusters that an advice names."""
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
 
 
@@ -40,12 +42,11 @@ class Member(NamedTuple):
 
     ``ring`` is None for a management cluster. ``waited`` says that later rings wait for the site:
     not for one that is held, and not for one that is decommissioned. ``namespace`` and ``cluster``
-    are its names on the management cluster. ``folders`` are the clusters that it has objects on.
-    ``health`` names the objects that are waited for; ``ignore`` has the fields that controllers
-    write, by API group and kind; ``lax`` names admission policies that only warn. ``places`` are
-    the clusters of ``folders`` with what is written there; ``context`` is the name by which people
-    know its own, once that answers. ``minutes`` are those in which all its machines are replaced,
-    one pool after the other.
+    are its names on the management cluster. ``health`` names the objects that are waited for;
+    ``ignore`` has the fields that controllers write, by API group and kind; ``lax`` names admission
+    policies that only warn. ``places`` are the clusters that it has objects on, with what is
+    written there; ``context`` is the name by which people know its own, once that answers.
+    ``minutes`` are those in which all its machines are replaced, one pool after the other.
     """
 
     name: str
@@ -54,7 +55,6 @@ class Member(NamedTuple):
     waited: bool
     namespace: str
     cluster: str
-    folders: frozenset[Target]
     health: list[Json]
     ignore: Mapping[tuple[str, str], list[str]]
     lax: tuple[str, ...]
@@ -89,10 +89,9 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     every = [each for made in objects.values() for each in made]
     there = [each for each in every if each.target is Target.MANAGEMENT]
     its_own, names = site.name.startswith(STACK), management_names(site)
-    kinds, bindings = (
-        PROGRAMS if its_own else HEALTH,
-        [e for e in every if e.group_kind == _BINDING],
-    )
+    kinds = PROGRAMS if its_own else HEALTH
+    bindings = [e for e in every if e.group_kind == _BINDING]
+    ignored = ((_kind(e), f"/{field.replace('.', '/')}") for e in there for field in e.ignore)
     return Member(
         site.name,
         site.file.management,
@@ -100,13 +99,8 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         waited=not its_own and not site.file.held and site.file.decommission is None,
         namespace=names.namespace,
         cluster=names.cluster,
-        folders=frozenset(each.target for each in every),
         health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
-        ignore={
-            (e.key[0].rpartition("/")[0], e.kind): [f"/{f.replace('.', '/')}" for f in e.ignore]
-            for e in there
-            if e.ignore
-        },
+        ignore={kind: sorted(set(fields)) for kind, fields in group_by_key(ignored).items()},
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
         places={
             target: _place(group)
@@ -121,15 +115,26 @@ def _reference(manifest: Manifest) -> Json:
     return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
 
 
+def _kind(manifest: Manifest) -> tuple[str, str]:
+    return manifest.key[0].rpartition("/")[0], manifest.kind
+
+
 def _place(made: Sequence[Manifest]) -> Place:
     spaces = sorted({each.key[2] for each in made} - {""})
-    wide = {(each.key[0].rpartition("/")[0], each.kind) for each in made if not each.key[2]}
+    wide = {_kind(each) for each in made if not each.key[2]}
     return Place(tuple(spaces), tuple(sorted(wide)), len(made))
 
 
 def advice(fleet: Fleet) -> Iterator[str]:
     """What a team has to see to, whatever engine it takes."""
     yield TOLD.say("uncounted")
-    for each in fleet.members:
-        if each.lax:
-            yield TOLD.say("lax", site=each.name, names=", ".join(each.lax))
+    yield from named(
+        TOLD, "lax", [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
+    )
+
+
+def named(told: Told, word: str, names: Sequence[str], **more: object) -> Iterator[str]:
+    """An advice that names so many of what it is about; none where that is nothing."""
+    if names:
+        shown = ", ".join(names[:SHOWN]) + (", …" if len(names) > SHOWN else "")
+        yield told.say(word, count=len(names), names=shown, **more)

@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from components.engines.fleet import Fleet, Member
-from components.making.manifest import SITE_LABEL, Json, Target, documents, fill, prune
+from components.engines.fleet import Fleet, Member, named
+from components.making.manifest import Json, Target, documents, fill, labels, prune
 from components.making.told import Told
-from schemas.kubernetes.node_labels import OWN_DOMAIN
 
 ENGINE = "flux"
 TOLD = Told(__file__)
@@ -24,19 +23,20 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     """The objects by file. The root applies what is in ``fleet``; a person applies ``source.yaml``
     once."""
     found: dict[str, list[Json]] = {}
-    said = {"namespace": fleet.manifests.namespace}
     for name, itself, rings in fleet.by_management():
         top, before = f"{name}/fleet", [{"name": "fleet.root"}]
-        members = [each for sites in rings.values() for each in sites]
-        found[f"{top}/source.yaml"] = _source(fleet, name, [itself] if itself else [], members)
+        taken = sorted(each.name for sites in rings.values() for each in sites)
+        found[f"{top}/source.yaml"] = _source(
+            fleet, name, [itself.name, *taken] if itself else taken
+        )
         if itself:
             path = fleet.folder(itself.name, Target.MANAGEMENT.value)
-            body = _made(_MANAGEMENT, **said, path=path, health=itself.health)
+            body = _made(_MANAGEMENT, path=path, health=itself.health)
             found[f"{top}/management.yaml"], before = [body], [{"name": body["metadata"]["name"]}]
         for number, sites in rings.items():
             for each in sites:
                 found[f"{top}/sites/{each.name}.yaml"] = list(_site(fleet, each, before))
-            ring = {**said, "ring": f"fleet.ring-{number}"}
+            ring = {"ring": f"fleet.ring-{number}"}
             path = f"{name}/rings/{number}"
             edges = [*before, *_edges(fleet, sites)]
             body = _made(_BARRIER, **ring, path=fleet.folder(ENGINE, path), before=edges)
@@ -51,9 +51,11 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
 
 def advice(fleet: Fleet) -> Iterator[str]:
     """What Flux does not do with this fleet."""
-    found = {name: ", ".join(map(str, rings)) for name, _, rings in fleet.by_management() if rings}
+    found = [
+        f"{e} ({', '.join(map(str, rings))})" for e, _, rings in fleet.by_management() if rings
+    ]
     if len(found) > 1:
-        yield TOLD.say("apart", rings="; ".join(f"{name} {each}" for name, each in found.items()))
+        yield from named(TOLD, "apart", found)
     yield TOLD.say("late")
 
 
@@ -62,15 +64,14 @@ def _made(template: Json, **values: Any) -> Json:
     return prune(fill(template, {key: each or None for key, each in values.items()}))
 
 
-def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) -> list[Json]:
+def _source(fleet: Fleet, name: str, taken: Iterable[str]) -> list[Json]:
     """Where the manifests come from, without what is of other management clusters: each
     Kustomization unpacks all of it, each time. Of two patterns the later one holds."""
-    given = fleet.manifests
-    taken = [f"{ENGINE}/{name}", *(each.name for each in (*itself, *sorted(sites)))]
+    given, folders = fleet.manifests, (f"{ENGINE}/{name}", *taken)
     values = {
-        **given.model_dump(include={"namespace", "repository", "branch"}),
+        **given.model_dump(include={"repository", "branch"}),
         "credentials": {"name": given.secret} if given.secret else None,
-        "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in taken),
+        "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in folders),
         "path": fleet.folder(ENGINE, name, "fleet"),
     }
     return [_made(each, **values) for each in (_NAMESPACE, _SOURCE, _ROOT)]
@@ -78,21 +79,19 @@ def _source(fleet: Fleet, name: str, itself: list[Member], sites: list[Member]) 
 
 def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
     """A site's Kustomizations: one for each cluster that it has objects on."""
-    source = fleet.manifests.namespace
-    labels = {SITE_LABEL: site.name, f"{OWN_DOMAIN}/ring": str(site.ring)}
-    said = {"site": site.name, "labels": labels}
+    said = {"site": site.name, "labels": labels(site.name, ENGINE), "number": str(site.ring)}
     ignore = [
         {"target": {"group": re.escape(group), "kind": kind}, "paths": fields}
         for (group, kind), fields in site.ignore.items()
     ]
     path = fleet.folder(site.name, Target.MANAGEMENT.value)
-    there = {"namespace": source, "before": before, "path": path, "health": site.health}
+    there = {"before": before, "path": path, "health": site.health}
     yield _made(_SITE, **said, **there, ignore=ignore)
-    if Target.SITE in site.folders:
+    if Target.SITE in site.places:
         yield _made(_ROOM, namespace=site.namespace)
         path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
-        own = {"namespace": site.namespace, "source": source, "path": path, "kubeconfig": config}
-        yield _made(_OWN, **said, **own, before=[{"name": site.name, "namespace": source}])
+        own = {"namespace": site.namespace, "path": path, "kubeconfig": config}
+        yield _made(_OWN, **said, **own)
 
 
 def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:
@@ -100,7 +99,7 @@ def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:
     minutes = fleet.rings.soak_minutes
     for each in (each for each in sites if each.waited):
         yield {"name": each.name}
-        if Target.SITE in each.folders:
+        if Target.SITE in each.places:
             yield {"name": each.name, "namespace": each.namespace}
         if minutes:
             yield {"name": each.name, "readyExpr": TOLD.say("soaked", minutes=minutes)}

@@ -37,8 +37,9 @@ from schemas.site_parts import load_stack
 
 INDEX = "index.json"
 ARGO_KEPT = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
-MAX_INDEX = 4 * 1024 * 1024
-"""Bytes of an index at most; that of a large site has some 10,000."""
+MAX_INDEX = 64 * 1024 * 1024
+"""Bytes of an index at most: a large site's has some 10,000, an engine's some 5 million for as many
+sites."""
 
 
 def run(options: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from schemas.model.primitives import DnsLabel, Model, RelativePath, SecretName, text_form
+from schemas.model.primitives import Model, RelativePath, SecretName, text_form
 
 _REF = r"[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*"
 """A name that Git takes, but for one that ends with .lock (git-check-ref-format)."""
@@ -38,10 +38,9 @@ class Manifests(Model):
     tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1", longest=200)] | None = None
     """Tag of the commit with the manifests, for Argo CD; it never moves, and each change of
     manifests gets another one."""
-    namespace: DnsLabel = "foresite"
-    """Namespace of Flux's objects on each management cluster."""
     secret: SecretName | None = None
-    """Secret there with the repository's credentials, for Flux; without it anybody can read it."""
+    """Secret in Flux's namespace ``foresite`` with the repository's credentials; without it anybody
+    can read it."""
 
 
 class FleetFile(Model):

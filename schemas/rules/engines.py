@@ -15,6 +15,10 @@ from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import place
 from schemas.reading.yaml_reader import Document, read_yaml
 
+FLUX_NAMESPACE = "foresite"
+"""That of Flux's objects on a management cluster (components/engines/flux.yaml). It is no option:
+with another one, all that was made in the first would go on beside it."""
+
 
 def engine_problems(
     root: Folder, engine: str, file: FleetFile, sites: Iterable[tuple[Site, Document]]
@@ -31,14 +35,17 @@ def engine_problems(
         yield _in_fleet(root, words("tag-missing"), "manifests")
     elif engine == "argocd" and (tag == manifests.branch or not re.search("[0-9]", tag)):
         yield _in_fleet(root, words("tag-moves", tag), "manifests", "tag")
+    taken = dict[tuple[str, str], str]()
     for site, document in sites:
-        if site.name == engine:
-            yield place(document, ("site",), *words("engine-folder-taken", engine))
-        if engine == "flux" and management_names(site).namespace == manifests.namespace:
-            said = words("engine-namespace-taken", manifests.namespace)
-            yield place(
-                document, ("adopted", "namespace") if site.file.adopted else ("site",), *said
-            )
+        if site.name in (engine, "kustomization"):
+            yield place(document, ("site",), *words("engine-name-taken", site.name, engine))
+        namespace = management_names(site).namespace
+        at = ("adopted", "namespace") if site.file.adopted else ("site",)
+        if engine == "flux" and namespace == FLUX_NAMESPACE:
+            yield place(document, at, *words("engine-namespace-taken", FLUX_NAMESPACE))
+        other = taken.setdefault((site.file.management, namespace), site.name)
+        if other != site.name:
+            yield place(document, at, *words("engine-namespace-shared", namespace, other))
         if {"/", ":"} & set(site.file.management):
             yield place(document, ("management",), *words("engine-folder-unfit"))
 

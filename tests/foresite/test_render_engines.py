@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,10 @@ from components.making.manifest import Json
 from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
+from schemas.model.adopted import Adopted
+from schemas.reading.fleet_file import read_fleet
+from schemas.rules.engines import FLUX_NAMESPACE, engine_problems
+from schemas.site_parts import load_stack
 from tests.foresite.test_render import tree
 from tests.kit.management import put, vendor
 from tests.kit.repository import FLEET, without_examples
@@ -105,7 +110,7 @@ REFUSED = {
     ("fleet.yaml", "git.example", "u:hunter2@git.example"): "fleet.yaml:3:",
     ("fleet.yaml", ": rendered", ": ../rendered"): "fleet.yaml:4:9: invalid-value",
     ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
-    ("fleet.yaml", "path: rendered", "namespace: lab-1"): f"{LAB}:2:7: reserved-name",
+    ("fleet.yaml", "path: rendered", "namespace: other"): "fleet.yaml:4:3: unknown-field",
     (LAB, "management: mgmt-lab", "management: a/b"): f"{LAB}:5:13: invalid-value",
     ("fleet.yaml", "  tag: fleet-1\n", ""): "fleet.yaml:3:3: missing-field",
     ("fleet.yaml", "fleet-1", "main"): "fleet.yaml:5:8: invalid-value",
@@ -142,15 +147,33 @@ def test_a_fleet_without_the_file_is_told_to_write_it(
     assert "fleet.yaml: missing-field" in capsys.readouterr().out
 
 
-def test_a_site_with_an_engines_name_is_refused_for_that_engine(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("name", ["flux", "kustomization", FLUX_NAMESPACE])
+def test_a_site_with_a_name_that_an_engine_takes_is_refused_for_that_engine(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     root = repository(tmp_path / "in")
     for path in sorted((root / "sites").glob("lab-1.*")):
-        path.write_text(path.read_text().replace("lab-1", "flux"))
-        path.rename(path.with_name(path.name.replace("lab-1", "flux")))
+        path.write_text(path.read_text().replace("lab-1", name))
+        path.rename(path.with_name(path.name.replace("lab-1", name)))
     assert rendered(root, tmp_path / "out") == FOUND
-    assert "sites/flux.yaml:2:7: reserved-name" in capsys.readouterr().out
+    assert f"sites/{name}.yaml:2:7: reserved-name" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("management", "found"), [("mgmt-lab", 1), ("mgmt-other", 0)])
+def test_two_sites_in_one_namespace_of_a_management_cluster_are_refused(
+    management: str, found: int, tmp_path: Path
+) -> None:
+    """An adopted one may be in a namespace that has the name of another."""
+    root = repository(tmp_path)
+    loaded = [load_stack(root, name) for name in ("lab-1", "tsukuba-1")]
+    (first, document), (site, other) = ((e.site, e.document) for e in loaded)
+    assert first and document and site and other
+    names = Adopted(objects="x", namespace="lab-1", cluster="x", control_plane="x")
+    file = site.file.model_copy(update={"management": management, "adopted": names})
+    pairs = [(first, document), (replace(site, file=file), other)]
+    problems = [*engine_problems(root, "argocd", read_fleet(root)[0], pairs)]
+    assert [e.code for e in problems] == ["sites-clash"] * found
+    assert all("lab-1 is in the namespace lab-1" in e.message for e in problems)
 
 
 @pytest.mark.parametrize("more", [("lab-1",), ("--management", "mgmt-lab")])
@@ -172,6 +195,16 @@ def test_files_of_others_anywhere_keep_all_folders_as_they_are(
     assert tree(out).keys() == {"flux/mine.yaml"}
 
 
+def test_the_index_of_a_large_fleet_is_read_again(tmp_path: Path) -> None:
+    """Three files for each of 10,000 sites."""
+    names = (f"projects/cluster.{'s' * 40}-{number}.yaml" for number in range(30_000))
+    files = {name: {"objects": 1, "sha256": "0" * 64} for name in names}
+    index = tmp_path / render.INDEX
+    index.write_text(json.dumps({"engine": "argocd", "files": files}, indent=2))
+    render.write(tmp_path, {"one.yaml": "", render.INDEX: index.read_text()})
+    assert (tmp_path / "one.yaml").exists()
+
+
 def test_the_report_says_what_an_engine_does_not_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -181,6 +214,6 @@ def test_the_report_says_what_an_engine_does_not_do(
     assert rendered(root, tmp_path / "out", "--format", "json") == OK
     report = json.loads(capsys.readouterr().out)
     _, lax, apart, _ = report["advice"]
-    assert lax.startswith("lab-1: admission policies that only warn: ")
-    assert apart.endswith("mgmt-jp-east 1; mgmt-lab 0")
+    assert lax.startswith("admission policies of 1 sites only warn: lab-1 (")
+    assert apart.endswith("mgmt-jp-east (1), mgmt-lab (0)")
     assert report["engine"] == "flux"

@@ -19,7 +19,7 @@ BOTH = {Target.MANAGEMENT: HOSTS, Target.SITE: OWN}
 
 def site(name: str, ring: int | None, management: str = "mgmt", **more: Any) -> Member:
     ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
-    found = Member(name, management, ring, True, name, name, frozenset(BOTH), [], ignore, ())
+    found = Member(name, management, ring, True, name, name, [], ignore, ())
     return found._replace(places=BOTH, context=f"{name}@admin", minutes=90)._replace(**more)
 
 
@@ -38,6 +38,14 @@ def objects(found: Fleet) -> dict[str, Json]:
         assert key not in made
         made[key] = body
     return made
+
+
+def test_the_root_is_apart_from_the_rules_that_its_waves_wait_by() -> None:
+    found = argocd.files(fleet(site("a", 0)))
+    assert [each["kind"] for each in found["root/root.yaml"]] == ["AppProject", "Application"]
+    first = {path for path in found if path.startswith("install/")}
+    assert {body["kind"] for path in first for body in found[path]} == {"ConfigMap"}
+    assert "argocd/root once" in " ".join(argocd.advice(fleet(site("a", 0))))
 
 
 def waves(made: dict[str, Json]) -> dict[str, int]:
@@ -136,6 +144,15 @@ def test_a_site_is_late_after_its_machines_could_have_been_replaced() -> None:
         annotations = made[f"Application {name}"]["metadata"]["annotations"]
         assert annotations["foresite.dev/late-minutes"] == minutes
         assert annotations["foresite.dev/soak-minutes"] == "30"
+
+
+def test_a_sync_ends_after_all_waves_have_had_their_time() -> None:
+    """A wave's slowest Application counts, and what never was compared is not late by itself."""
+    members = site("a", 0), site("b", 0, minutes=10), site("c", 1, context=None), MANAGEMENT
+    (found,) = argocd.files(fleet(*members, soak=30))["install/argocd-cmd-params-cm.yaml"]
+    minutes = 90 + 60 + 30, 90 + 60 + 30, 60 + 30, 90 + 60 + 30, 4 * argocd.LOOKS
+    assert found["data"]["controller.sync.wave.delay.seconds"] == "30"
+    assert found["data"]["controller.sync.timeout.seconds"] == str(60 * sum(minutes))
 
 
 def test_a_cluster_that_argo_cd_cannot_know_gets_nothing_and_that_is_said() -> None:

@@ -13,8 +13,7 @@ from components.engines import argocd
 from components.making.manifest import Json
 from tests.kit.argocd_lua import ago, health
 
-FOLDER = Path(argocd.__file__).parent
-RULES = {each: (FOLDER / f"argocd_{each}.lua").read_text() for each in argocd.SCRIPTS}
+RULES = argocd.SCRIPTS
 TABLES = yaml.safe_load(Path(__file__).with_name("argocd_health.yaml").read_text())
 CASES = [
     (rule, status, name)

@@ -3,7 +3,7 @@
 import pytest
 
 from components.engines import ENGINES
-from components.engines.fleet import Fleet, member
+from components.engines.fleet import Fleet, advice, member
 from components.site import site_objects
 from schemas.kubernetes.objects import check_object
 from schemas.model.fleet import Manifests, Rings
@@ -20,6 +20,16 @@ def fleet() -> Fleet:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_an_advice_is_short_however_large_the_fleet_is(engine: str, fleet: Fleet) -> None:
+    one = fleet.members[0]._replace(ring=0, lax=("policy",), context=None)
+    many = [one._replace(name=f"s{n}", management=f"m{n}") for n in range(99)]
+    found = fleet._replace(members=tuple(many))
+    said = [*advice(found), *ENGINES[engine].advice(found)]
+    assert all(len(each) < 300 for each in said)
+    assert "99 sites only warn: s0 (policy), s1 (policy)" in said[1] and said[1].endswith(", …")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 def test_every_object_is_as_its_definition_says(engine: str, fleet: Fleet) -> None:
     made = ENGINES[engine].files(fleet)
     assert [
@@ -27,3 +37,11 @@ def test_every_object_is_as_its_definition_says(engine: str, fleet: Fleet) -> No
     ] == []
     found = ENGINES[engine].files(fleet._replace(members=fleet.members[::-1]))
     assert {path: found[path] for path in made} == made
+
+
+def test_fields_that_others_write_are_those_of_all_objects_of_a_kind() -> None:
+    site = next(iter(every_site().values()))
+    made = [each for group in site_objects(site).values() for each in group]
+    host = next(each for each in made if each.kind == "BareMetalHost")
+    found = member(site, {"hosts": [host._replace(ignore=(e,)) for e in ("spec.b", "spec.a")]})
+    assert found.ignore == {("metal3.io", "BareMetalHost"): ["/spec/a", "/spec/b"]}

@@ -9,10 +9,11 @@ from types import SimpleNamespace
 import pytest
 
 from components.engines import flux
-from components.engines.fleet import Fleet, Member
+from components.engines.fleet import Fleet, Member, Place
 from components.making.manifest import Json, Target
 from schemas.kubernetes.objects import check_object, load_crds
 from schemas.model.fleet import Manifests, Rings
+from schemas.rules.engines import FLUX_NAMESPACE
 
 BOTH = frozenset(Target)
 ROOT, SOURCE = "mgmt/fleet/source.yaml", 1
@@ -35,7 +36,8 @@ def site(
         }
     ]
     ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
-    return Member(name, management, ring, waited, name, name, folders, health, ignore, ())
+    places = {each: Place((name,), ()) for each in folders}
+    return Member(name, management, ring, waited, name, name, health, ignore, (), places)
 
 
 def fleet(*members: Member, soak: int = 0, **manifests: str | None) -> Fleet:
@@ -106,7 +108,7 @@ def test_each_management_cluster_has_its_own_rings_and_that_is_said() -> None:
     found = edges(objects(made, "other"))
     assert found["foresite/b"] == ["foresite/fleet.root"] and "foresite/fleet.ring-0" not in found
     said = " ".join(flux.advice(made))
-    assert "mgmt 0; other 1" in said
+    assert "mgmt (0), other (1)" in said
     assert "mgmt" not in " ".join(flux.advice(fleet(site("a", 0))))
 
 
@@ -129,6 +131,37 @@ def test_a_soak_is_a_dependency_beside_the_one_that_compares_revisions() -> None
     assert "duration('45m')" in soaked
 
 
+@pytest.mark.parametrize(
+    ("looks", "passes"),
+    [
+        ([(60, 29, True)], True),
+        ([(60, 31, True)], False),
+        ([(60, 29, True), (90, 60, False)], True),  # it rolled out before
+        ([(600, 0, True), (20, 20, False)], False),  # it was ill in between, and is well again
+        ([(600, 0, True), (40, 31, False)], True),
+        ([(20, 0, True), (90, 21, False)], False),
+        ([(10, 0, False), (600, 20, True)], False),
+    ],
+)
+def test_a_soak_begins_anew_after_a_relapse(
+    looks: list[tuple[int, int, bool]], passes: bool
+) -> None:
+    """Looks are entries of the history: minutes ago they began and ended, and whether all was
+    well; the expression is read as Python."""
+    depends = objects(fleet(site("a", 0), soak=30))["Kustomization foresite/fleet.ring-0"]["spec"]
+    (text,) = [each["readyExpr"] for each in depends["dependsOn"] if "readyExpr" in each]
+    text = re.sub(r"(dep\S+)\.exists\(h, (.*)\)$", r"any((\2) for h in \1)", text)
+    names = ("firstReconciled", "lastReconciled", "lastReconciledStatus")
+    said = {True: "ReconciliationSucceeded", False: "HealthCheckFailed"}
+    history = [
+        SimpleNamespace(**dict(zip(names, (-began, -ended, said[well]), strict=True)))
+        for began, ended, well in looks
+    ]
+    given = {"dep": SimpleNamespace(status=SimpleNamespace(history=history)), "timestamp": int}
+    given["duration"] = lambda minutes: int(minutes[:-1])
+    assert eval(text.replace("&&", "and").replace("!any", "not any"), given) is passes
+
+
 def test_names_of_sites_are_no_names_of_barriers() -> None:
     """And all fit a label's value, as Flux labels what it applies with them."""
     names = ("fleet", "ring-1", "root", "management", "a" * 40)
@@ -140,8 +173,7 @@ def test_names_of_sites_are_no_names_of_barriers() -> None:
 @pytest.mark.parametrize("path", [None, "out/rendered"])
 def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
     other = site("c", 1, management="other")
-    management = site("management.mgmt", None, frozenset({Target.MANAGEMENT}), waited=False)
-    made = flux.files(fleet(site("b", 1), site("a", 0), other, management, path=path))
+    made = flux.files(fleet(site("b", 1), site("a", 0), other, MANAGEMENT, path=path))
     source, before = made[ROOT][SOURCE]["spec"], f"{path}/" if path else ""
     taken = [f"!/{before}{each}" for each in ("flux/mgmt", "management.mgmt", "a", "b")]
     assert source["ignore"].splitlines() == ["/*", *taken]
@@ -152,6 +184,16 @@ def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
         if "path" in each.get("spec", {})
     }
     assert f"{before}a/site" in paths and f"{before}flux/mgmt/rings/1" in paths
+
+
+def test_all_is_in_the_namespace_that_no_site_may_have() -> None:
+    made = objects(fleet(site("a", 1), MANAGEMENT))
+    spaces = {each["metadata"].get("namespace") for each in made.values()}
+    for name in (f"{FLUX_NAMESPACE}/a", "a/a"):
+        found = made[f"Kustomization {name}"]["metadata"]["labels"]
+        assert found["app.kubernetes.io/managed-by"] == "foresite"
+        assert (found["foresite.dev/site"], found["foresite.dev/ring"]) == ("a", "1")
+    assert spaces == {FLUX_NAMESPACE, "a", None} and f"Namespace /{FLUX_NAMESPACE}" in made
 
 
 def test_a_site_without_a_cluster_of_its_own_has_one_kustomization() -> None:
@@ -171,13 +213,18 @@ def test_a_thousand_sites_have_three_edges_each() -> None:
 
 # --- health ---------------------------------------------------------------------------------------
 
-KINDS = ("Cluster", "MachineDeployment", "KubeadmControlPlane")
+MANAGEMENT = site("management.mgmt", None, frozenset({Target.MANAGEMENT}), waited=False)
+PROVIDERS = tuple(
+    f"{each}Provider" for each in ("Core", "Bootstrap", "ControlPlane", "Infrastructure", "IPAM")
+)
+KINDS = ("Cluster", "MachineDeployment", "KubeadmControlPlane", "Ironic", *PROVIDERS)
 FIT = {"Available": "True", "RollingOut": "False"}
 
 
 def expressions() -> dict[str, str]:
-    (made, *_) = flux.files(fleet(site("a", 0)))["mgmt/fleet/sites/a.yaml"]
-    return {each["kind"]: each["current"] for each in made["spec"]["healthCheckExprs"]}
+    files = flux.files(fleet(site("a", 0), MANAGEMENT))
+    made = files["mgmt/fleet/sites/a.yaml"][0], *files["mgmt/fleet/management.yaml"]
+    return {e["kind"]: e["current"] for each in made for e in each["spec"]["healthCheckExprs"]}
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -202,9 +249,13 @@ def healthy(
     """An expression's verdict, read as Python: its operators mean the same there."""
     counts = dict.fromkeys(("replicas", "upToDateReplicas", "availableReplicas"), wanted) | status
     updated = {"v1beta1": {"updatedReplicas": status.get("updatedReplicas", wanted)}}
-    said = [{"type": name, "status": value} for name, value in {**FIT, **conditions}.items()]
+    said = [{"type": name, "status": now} for name, now in {**FIT, **conditions}.items() if now]
     spec = {"replicas": wanted, "rollout": {"strategy": {"type": strategy}}}
-    body = {"spec": spec, "status": {**counts, "conditions": said, "deprecated": updated}}
+    status_now = {**counts, "conditions": said, "deprecated": updated}
+    return verdict(kind, {"spec": spec, "status": status_now})
+
+
+def verdict(kind: str, body: Json) -> bool:
     names = json.loads(json.dumps(body), object_hook=lambda found: SimpleNamespace(**found))
     exists = re.compile(r"status\.conditions\.exists\(c, (.*?)\)")
     text = exists.sub(r"any(\1 for c in status.conditions)", expressions()[kind])
@@ -219,7 +270,19 @@ def test_machines_are_healthy_once_all_are_of_this_template(kind: str) -> None:
     assert not healthy(kind=kind, updatedReplicas=0)  # its Machines still show the state of before
     assert not healthy(kind=kind, upToDateReplicas=3)
     assert not healthy(kind=kind, conditions={"RollingOut": "True"})
+    assert not healthy(kind=kind, conditions={"RollingOut": ""})  # not there
     assert not healthy(kind=kind, conditions={"Available": "False"})
+
+
+@pytest.mark.parametrize("kind", ["Ironic", *PROVIDERS])
+def test_programs_are_healthy_once_they_are_ready_at_this_generation(kind: str) -> None:
+    def ready(status: str, seen: int) -> bool:
+        own = {"type": "Ready", "status": status, "observedGeneration": seen}
+        said = {"conditions": [own]} | ({} if kind == "Ironic" else {"observedGeneration": seen})
+        return verdict(kind, {"metadata": {"generation": 2}, "status": said})
+
+    assert ready("True", 2)
+    assert not ready("True", 1) and not ready("False", 2)
 
 
 def test_a_pool_that_may_be_out_as_a_whole_needs_half_of_it() -> None:
