@@ -92,6 +92,17 @@ def test_a_soak_that_is_disturbed_begins_anew(clock: Clock) -> None:
     assert minutes(clock) == 45
 
 
+def test_who_was_healthy_is_not_late_at_the_next_look(clock: Clock) -> None:
+    """Another site of the ring takes 250 minutes."""
+    lines: list[str] = []
+    silent = Health(WAITING, "it does not say")
+    one = site(clock, (0, busy(1, hours=0.1)), (5, healthy(5)), (180, silent), (181, busy(2)),
+               (182, healthy(182)))  # fmt: skip
+    slow = site(clock, *((n * 50, busy(n, of=5, hours=9)) for n in range(5)), (250, healthy(250)))
+    assert wait([one, slow], RINGS, FOREVER, lines.append) is HEALTHY
+    assert minutes(clock) == 280
+
+
 @pytest.mark.parametrize(
     ("story", "after", "words"),
     [

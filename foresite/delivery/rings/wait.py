@@ -40,6 +40,8 @@ class Waiting:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
         self._moved = now if found.done > before.done else self._moved
+        if found.verdict is Verdict.HEALTHY:  # what comes after is another rollout, or a repair
+            self._moved, self._end, self._late = now, 0.0, float("inf")
         if found.verdict is Verdict.WAITING:
             self._disturbed = now
             if not found.of:  # it was not seen: what is known of it stands
