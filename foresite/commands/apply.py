@@ -23,7 +23,7 @@ from foresite.delivery.rings.look import Watched
 from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.probe import kubectl_of
-from foresite.delivery.stack.applied import Allowances, Commits, last_success, message
+from foresite.delivery.stack.applied import Allowances, Commits, last_success, message, overtaken
 from foresite.delivery.stack.engine import PASSED, Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from preview.gates import parse_allowances
@@ -122,13 +122,14 @@ def _wait(
     def after(step: Step) -> Step:
         if (found := waiting.get(step.site.name)) is None:
             return step
-        health = found.health
+        health, commit = found.health, head if step.state is State.APPLIED else step.standing.commit
+        if not verdict and commit:
+            if other := overtaken(step.engine, commit):
+                health = health._replace(verdict=Verdict.FAILED, why=other)
+            else:
+                step.engine.mark(commit, PASSED)
         failed = health.verdict is Verdict.FAILED
         state = State.FAILED if failed else State.PASSED if not verdict else State.WAITING
-        if not verdict and (
-            commit := head if step.state is State.APPLIED else step.standing.commit
-        ):
-            step.engine.mark(commit, PASSED)
         return step._replace(state=state, why=health.why, machines=(health.done, health.of))
 
     with ThreadPoolExecutor(QUESTIONS) as pool:

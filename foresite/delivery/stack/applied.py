@@ -166,6 +166,16 @@ def last_record(engine: Engine) -> tuple[Record | None, str]:
     return record and record._replace(passed=passed), under_way
 
 
+def overtaken(engine: Engine, commit: str) -> str:
+    """What another run did to a stack since this commit was applied to it; empty: nothing. Raises
+    EngineError."""
+    record, under_way = last_record(engine)
+    if record and record[:3] == ("update", "succeeded", message(commit)) and not under_way:
+        return ""
+    said = message(under_way) if under_way else " ".join(record[:3]) if record else "no history"
+    return f"another run has worked on it meanwhile ({said[:100]}); run the same command again"
+
+
 class Allowances:
     """The counts that a run may take away and add, of ``--allow`` and of what was merged: each
     acknowledged count is used once.
