@@ -190,6 +190,24 @@ def test_an_object_that_is_not_there_or_of_another_revision() -> None:
         assert (found.verdict, "not of the applied revision" in found.why) == (FAILED, True)
 
 
+def test_a_size_or_a_configuration_of_another_run_is_of_another_revision() -> None:
+    scaled, files = changed(pool(), "spec.replicas", 0), [{"path": "/etc/motd", "content": "b"}]
+    configured = changed(control_plane(), "spec.kubeadmConfigSpec", {"files": files})
+    other = changed(configured, "spec.kubeadmConfigSpec.files", [{**files[0], "content": "a"}])
+    for body, wanted, field in (
+        (scaled, pool(), "(spec.replicas)"),
+        (other, configured, "(spec.kubeadmConfigSpec.files.0.content)"),
+    ):
+        found = judge(body, OLD, NEW, wanted=wanted)
+        assert (found.verdict, field in found.why) == (FAILED, True)
+    # The API server fills in defaults; and a field may be an autoscaler's.
+    assert judge(changed(configured, "spec.kubeadmConfigSpec.format", "cloud-config"),
+                 wanted=configured).verdict is HEALTHY  # fmt: skip
+    made = Manifest("x", pool(), ignore=("spec.replicas",))
+    seen = Seen({("MachineDeployment", "v100"): scaled}, APPLIED, NOW)
+    assert health([Wanted(made)], seen).verdict is not FAILED
+
+
 def test_a_control_plane_needs_all_its_machines() -> None:
     for name in ("replicas", "upToDateReplicas", "availableReplicas"):
         found = judge(changed(control_plane(), f"status.{name}", 2))

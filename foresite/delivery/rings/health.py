@@ -18,6 +18,7 @@ from components.effects.fleet import Group
 from components.machines.rollout import duration, limits
 from components.making.manifest import Json, Manifest
 from foresite.command import few
+from foresite.delivery.differences import field_differences
 from schemas.kubernetes.bodies import items, mapping
 
 CLUSTER, DEPLOYMENT, CONTROL_PLANE = "Cluster", "MachineDeployment", "KubeadmControlPlane"
@@ -30,6 +31,8 @@ _EXHAUSTED = "(MaxRetry)"
 """In the message where a control plane gives up on a machine (remediation.go)."""
 _ROLLS = ("version", "failureDomain", "bootstrap", "infrastructureRef")
 """Fields of a template for which machines are replaced (mdutil.MachineTemplateUpToDate)."""
+_COMPARED = ("spec.replicas", "spec.kubeadmConfigSpec")
+"""Fields that make or replace machines too, and in which the API server fills in defaults."""
 _OF = "cluster.x-k8s.io/deployment-name"
 _COUNTS = ("replicas", "upToDateReplicas", "availableReplicas")
 
@@ -101,7 +104,7 @@ def _judge(wanted: Wanted, seen: Seen) -> Health:
     body = seen.objects.get((kind, name))
     if body is None:
         return Health(Verdict.WAITING, f"there is no {kind} {name}", 0, of)
-    if why := _hopeless(body, made.body):
+    if why := _hopeless(body, made):
         return Health(Verdict.FAILED, f"{kind} {name} {why}", 0, of)
     found, unseen = Health(Verdict.HEALTHY, _unlike(body, Available="True")), _unseen(body)
     if kind != CLUSTER:
@@ -112,13 +115,15 @@ def _judge(wanted: Wanted, seen: Seen) -> Health:
     return found._replace(verdict=verdict, why=why, since=since, done=0 if unseen else found.done)
 
 
-def _hopeless(body: Json, wanted: Json) -> str:
+def _hopeless(body: Json, wanted: Manifest) -> str:
     """Why an object does not become healthy by itself."""
     said = _condition(body, "Remediating")
     if mapping(body, "metadata").get("deletionTimestamp"):
         return "is being deleted"
-    if _revision(body) != _revision(wanted):
-        return "is not of the applied revision: somebody changed it since; apply the site again"
+    other = [e.field for e in field_differences(wanted, body) if e.field.startswith(_COMPARED)]
+    if other or _revision(body) != _revision(wanted.body):
+        where = f" ({few(other, 2)})" if other else ""
+        return f"is not of the applied revision{where}: somebody changed it; apply the site again"
     if said.get("status") == "True" and _EXHAUSTED in str(said.get("message")):
         return f"gives up: {_words(said)}"
     return "has failed" if mapping(body, "status").get("phase") == "Failed" else ""
