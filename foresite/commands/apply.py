@@ -23,8 +23,15 @@ from foresite.delivery.rings.look import Watched
 from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.probe import kubectl_of
-from foresite.delivery.stack.applied import Allowances, Commits, last_success, message, overtaken
-from foresite.delivery.stack.engine import PASSED, Engine, lock_site
+from foresite.delivery.stack.applied import (
+    Allowances,
+    Commits,
+    changed_since,
+    last_success,
+    message,
+    overtaken,
+)
+from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from preview.gates import parse_allowances
 from schemas.facts.adopted import management_names
@@ -106,13 +113,16 @@ def _wait(
     options: argparse.Namespace, ring: list[Step], rings: Rings, until: float, head: str
 ) -> list[Step]:
     """Wait for the sites of a ring, and note on their stacks that they passed."""
-    waiting = {
-        each.site.name: Waiting(Watched(each.site, kubectl_of(each.engine), each.since), rings)
-        for each in ring
-        if each.state in (State.APPLIED, State.WAITING) and each.holds
-    }
-    if not waiting:
+    mine = [each for each in ring if each.state in (State.APPLIED, State.WAITING) and each.holds]
+    if not mine:
         return ring
+
+    def begin(step: Step) -> Waiting:
+        kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
+        return Waiting(Watched(step.site, kubectl, step.since, changed), rings)
+
+    with ThreadPoolExecutor(QUESTIONS) as pool:
+        waiting = {each.name: each for each in pool.map(begin, mine)}
     title = title_of(ring[0].ring)
     _say(options, f"{title}  waiting for {', '.join(waiting)}")
     verdict = wait(
@@ -152,6 +162,8 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
             may = allow.of(site, since)
             found = ready(engine, step.site, writes=True)
             found.guard(may)
+            if UNDER_WAY in engine.tags():  # a run was killed; no history says when it began
+                engine.mark("none", PASSED)
             engine.mark(words.removeprefix(message("")))
             began = time.time()
             outcome = apply(engine, found, may, words)

@@ -14,7 +14,7 @@ from foresite.commands import apply, up
 from foresite.delivery.rings import steps as steps_module
 from foresite.delivery.rings.health import Health, Verdict
 from foresite.delivery.rings.steps import State, Step, plan
-from foresite.delivery.stack.applied import Standing
+from foresite.delivery.stack.applied import Standing, changed_since
 from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Record
 from schemas.facts.site import Site
 from schemas.model.fleet import Rings
@@ -52,6 +52,9 @@ class Engine:
 
     def tags(self) -> dict[str, str]:
         return self.noted
+
+    def history(self, _: int) -> list[Record]:
+        return self.records
 
     def last_record(self) -> Record | None:
         return next(iter(self.records), None)
@@ -213,6 +216,19 @@ def test_no_ring_passes_on_what_another_run_applied(
     assert (found.state, PASSED in engine.noted) == (State.FAILED, False)
     assert f"another run has worked on it meanwhile ({words}" in found.why.replace(
         "update succeeded ", "")  # fmt: skip
+
+
+def test_alerts_count_from_the_first_update_after_what_passed() -> None:
+    """Also those of an update that failed, was killed and done again, or was a commit before."""
+    engine: Any = Engine()
+    lines = (HEAD, "succeeded"), (HEAD, "failed"), (OLDER, "succeeded"), (EARLIER, "succeeded")
+    engine.records = [
+        Record("update", result, f"foresite {commit}", f"1970-01-01T00:00:{50 - n}Z")
+        for n, (commit, result) in enumerate(lines)
+    ]
+    for passed, began in ((EARLIER, 48), (OLDER, 49), (HEAD, 50), ("", 0), ("d" * 40, 0)):
+        engine.noted = {PASSED: passed} if passed else {}
+        assert changed_since(engine) == began
 
 
 def test_what_is_in_no_commit_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:

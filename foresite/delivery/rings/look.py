@@ -40,11 +40,14 @@ _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
 
 
 class Watched:
-    """A site whose ring waits for it; ``applied`` is when its update began, in seconds
-    of the epoch. ``turn`` are the seconds that one machine takes at most."""
+    """A site whose ring waits for it; ``applied`` is when its update began, and ``changed`` when
+    the first one after the commit that passed did, in seconds of the epoch: alerts before that are
+    not of a change that waits. ``turn`` are the seconds that one machine takes at most."""
 
-    def __init__(self, site: Site, kubectl: Kubectl | None, applied: float) -> None:
-        self.site, self._kubectl, self._applied = site, kubectl, applied
+    def __init__(
+        self, site: Site, kubectl: Kubectl | None, applied: float, changed: float = 0.0
+    ) -> None:
+        self.site, self._kubectl, self._applied, self._changed = site, kubectl, applied, changed
         self._hosts_due, fleet = 0.0, from_site(site)
         paces = [each.pace for each in fleet.groups]
         self.turn = max((60.0 * p.install_minutes + p.drain_seconds for p in paces), default=0.0)
@@ -63,11 +66,11 @@ class Watched:
         if found.verdict is not Verdict.HEALTHY:
             return found
         try:
-            before, since = _firing(self.site, self._applied)
+            before, since = _firing(self.site, self._changed)
         except (OSError, ValueError, UsageError) as error:
             why = f"Prometheus does not say which alerts fire: {error}"
             return found._replace(verdict=Verdict.WAITING, why=why)
-        notes = [f"fires since before it was applied: {each}" for each in before]
+        notes = [f"fires since before it was changed: {each}" for each in before]
         why = f"critical alerts fire: {few(since, 3)}" if since else ""
         verdict = Verdict.WAITING if since else Verdict.HEALTHY
         return found._replace(verdict=verdict, why=why, notes=(*found.notes, *notes))
@@ -100,8 +103,8 @@ def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
     yield from items(answer, "items")
 
 
-def _firing(site: Site, applied: float) -> tuple[list[str], list[str]]:
-    """The site's own critical alerts that fire: since before it was applied, and since then.
+def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
+    """The site's own critical alerts that fire: since before it was changed, and since then.
 
     Raises OSError, ValueError and UsageError where Prometheus does not say.
     """
@@ -122,5 +125,5 @@ def _firing(site: Site, applied: float) -> tuple[list[str], list[str]]:
         if about == (site.name, Severity.CRITICAL.value, "firing"):
             since = datetime.fromisoformat(str(each.get("activeAt"))).timestamp()
             which = [f"{k}={labels[k]}" for k in ("instance", "node", "pool") if k in labels]
-            found[since >= applied].append(" ".join([str(labels.get("alertname")), *which]))
+            found[since >= changed].append(" ".join([str(labels.get("alertname")), *which]))
     return found

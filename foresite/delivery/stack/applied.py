@@ -8,6 +8,7 @@ it may have failed, or never have come to the site.
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -164,6 +165,17 @@ def last_record(engine: Engine) -> tuple[Record | None, str]:
     record, tags = engine.last_record(), engine.tags()
     passed, under_way = (tags.get(name, "") for name in (PASSED, UNDER_WAY))
     return record and record._replace(passed=passed), under_way
+
+
+def changed_since(engine: Engine) -> float:
+    """When the first update after the commit that passed last began, in seconds of the epoch; 0
+    where no commit is known to have passed. Raises EngineError."""
+    passed, began = engine.tags().get(PASSED, ""), ""
+    for each in engine.history(_HISTORY) if passed else ():
+        if each[:3] == ("update", "succeeded", message(passed)):
+            return datetime.fromisoformat(began or each.began).timestamp()
+        began = each.began
+    return 0.0
 
 
 def overtaken(engine: Engine, commit: str) -> str:
