@@ -91,7 +91,6 @@ def judge(
     body: Json,
     *sets: Json,
     wanted: Json | None = None,
-    hosts: tuple[Json, ...] = (),
     now: float = NOW,
 ) -> Health:
     names = tuple(Host(f"host-{n}", "v100", "a") for n in range(body["spec"].get("replicas") or 0))
@@ -99,7 +98,7 @@ def judge(
     group = Group(("machines", "x"), "v100", "", control, names, len(names), {}, (),
                   Pace(30, 600, 0), 10)  # fmt: skip
     made = Manifest("x", wanted or body)
-    seen = Seen({(body["kind"], body["metadata"]["name"]): body}, APPLIED, now, sets, hosts)
+    seen = Seen({(body["kind"], body["metadata"]["name"]): body}, APPLIED, now, sets)
     machines = None if body["kind"] == "Cluster" else group
     return health([Wanted(made, machines)], seen)
 
@@ -261,22 +260,6 @@ def test_a_pool_that_is_replaced_by_hand_does_not_wait_for_it() -> None:
     assert "2 machines keep the template before (OnDelete)" in found.notes[0]
     body = changed(body, "status.conditions.Available.status", "False")
     assert judge(body, machine_set("old", 2), machine_set("new", 1)).verdict is WAITING
-
-
-@pytest.mark.parametrize(("errors", "verdict"), [(2, WAITING), (3, FAILED)])
-def test_hosts_that_fail_to_install_stop_a_rollout(errors: int, verdict: Verdict) -> None:
-    status = {"provisioning": {"state": "provisioning"}, "errorCount": errors,
-              "errorType": "provisioning error", "errorMessage": "checksum"}  # fmt: skip
-    host = {"metadata": {"name": "host-1"}, "status": status}
-    half = (machine_set("old", 2), machine_set("new", 1, 0))
-    found = judge(pool(), *half, hosts=(host,))
-    assert (found.verdict, "host-1 (checksum)" in found.why) == (verdict, verdict is FAILED)
-    # One of the two that may be out at a time does not stop it, nor another pool's, nor a healthy
-    # pool's: it is broken by itself.
-    assert judge(pool(unavailable=2), *half, hosts=(host,)).verdict is WAITING
-    other = {**host, "metadata": {"name": "other"}}
-    assert judge(pool(), *half, hosts=(other,)).verdict is WAITING
-    assert judge(pool(), OLD, NEW, hosts=(host,)).verdict is HEALTHY
 
 
 def test_a_site_is_as_healthy_as_its_worst_part() -> None:

@@ -22,11 +22,8 @@ from foresite.delivery.differences import field_differences
 from schemas.kubernetes.bodies import items, mapping
 
 CLUSTER, DEPLOYMENT, CONTROL_PLANE = "Cluster", "MachineDeployment", "KubeadmControlPlane"
-_TRIES = 3
-"""Errors with one host after which its install counts as failed: the operator tries again."""
 _CLOCKS = 60.0
 """Seconds by which the controllers' clocks may be behind."""
-_INSTALLS = {"preparing", "provisioning"}
 _EXHAUSTED = "(MaxRetry)"
 """In the message where a control plane gives up on a machine (remediation.go)."""
 _ROLLS = ("version", "failureDomain", "bootstrap", "infrastructureRef")
@@ -69,14 +66,13 @@ class Wanted(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the management cluster has: objects by kind and name, MachineSets, and hosts; when the
-    update to the revision began, and when they were seen, in seconds of the epoch."""
+    """What the management cluster has: objects by kind and name, and MachineSets; when the update
+    to the revision began, and when they were seen, in seconds of the epoch."""
 
     objects: Mapping[tuple[str, str], Json]
     applied: float
     now: float
     sets: Sequence[Json] = ()
-    hosts: Sequence[Json] = ()
 
 
 def health(wanted: Iterable[Wanted], seen: Seen, limit: int = 999_999) -> Health:
@@ -108,7 +104,8 @@ def _judge(wanted: Wanted, seen: Seen) -> Health:
         return Health(Verdict.FAILED, f"{kind} {name} {why}", 0, of)
     found, unseen = Health(Verdict.HEALTHY, _unlike(body, Available="True")), _unseen(body)
     if kind != CLUSTER:
-        found = (_control_plane if kind == CONTROL_PLANE else _deployment)(wanted, body, seen)
+        control = kind == CONTROL_PLANE
+        found = _control_plane(body) if control else _deployment(wanted, body, seen)
     since = max(seen.applied, found.since, *_moved(body, seen, "Available", "RollingOut"))
     verdict = found.verdict or Verdict(bool(unseen or found.why))
     why = f"{kind} {name}: {unseen or found.why}" if verdict else ""
@@ -140,19 +137,18 @@ def _unseen(body: Json) -> str:
     return ""
 
 
-def _control_plane(wanted: Wanted, body: Json, seen: Seen) -> Health:
+def _control_plane(body: Json) -> Health:
     """All its machines have to be available: with one out, a control plane replaces none."""
     of, counts = _number(body, "spec", "replicas"), [_number(body, "status", e) for e in _COUNTS]
     why = _unlike(body, Available="True", RollingOut="False")
     if not of or counts != [of] * 3:
         why = f"{min(counts)} of {of} machines{_words(_condition(body, 'MachinesReady'), ' ({})')}"
-    failed = _failing(wanted, seen, 1) if why else ""
-    return Health(Verdict.FAILED if failed else Verdict.HEALTHY, failed or why, min(counts), of)
+    return Health(Verdict.HEALTHY, why, min(counts), of)
 
 
 def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     name, of = wanted.manifest.key[3], _number(body, "spec", "replicas")
-    unavailable, surge = limits(wanted.manifest)
+    unavailable, _ = limits(wanted.manifest)
     rolls = mapping(body, "spec", "rollout", "strategy").get("type") != "OnDelete"
     mine = [s for s in seen.sets if mapping(s, "metadata", "labels").get(_OF) == name]
     new = [each for each in mine if _revision(each) == _revision(body)]
@@ -174,9 +170,7 @@ def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     if left and not rolls:
         notes.append(f"{name}: {left} machines keep the template before (OnDelete)")
     why = f"{hint}{_words(_condition(body, 'MachinesReady'), ' ({})')}" if hint else why
-    failed = _failing(wanted, seen, max(1, unavailable + surge)) if why else ""
-    verdict = Verdict.FAILED if failed else Verdict.HEALTHY
-    return Health(verdict, failed or why, done, of, since, notes=() if why else tuple(notes))
+    return Health(Verdict.HEALTHY, why, done, of, since, notes=() if why else tuple(notes))
 
 
 def _grace(wanted: Wanted, body: Json, seen: Seen) -> float:
@@ -187,19 +181,6 @@ def _grace(wanted: Wanted, body: Json, seen: Seen) -> float:
         return 0.0
     pace = wanted.group.pace
     return max(seen.applied, rolled) + (pace.startup_seconds or 120 * pace.install_minutes)
-
-
-def _failing(wanted: Wanted, seen: Seen, least: int) -> str:
-    """Which hosts of a group fail to install, where there are so many."""
-    names = {host.name for host in wanted.group.hosts} if wanted.group else ()
-    found = [
-        f"{mapping(each, 'metadata')['name']} ({str(each['status'].get('errorMessage'))[:200]})"
-        for each in seen.hosts
-        if mapping(each, "metadata").get("name") in names
-        and mapping(each, "status", "provisioning").get("state") in _INSTALLS
-        and _number(each, "status", "errorCount") >= _TRIES
-    ]
-    return f"hosts fail to install: {few(found, 2)}" if len(found) >= least else ""
 
 
 def _revision(body: Json) -> Any:

@@ -33,8 +33,6 @@ VARIABLE = "FORESITE_PROMETHEUS_TOKEN"
 _MOST = 1000
 """Objects of a kind in one answer; of more nothing is said."""
 _ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
-_HOSTS_SECONDS = 60.0
-"""Seconds after which hosts, which are large, are asked for again."""
 _CORE = "cluster.x-k8s.io/v1beta2"
 _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
 
@@ -48,7 +46,7 @@ class Watched:
         self, site: Site, kubectl: Kubectl | None, applied: float, changed: float = 0.0
     ) -> None:
         self.site, self._kubectl, self._applied, self._changed = site, kubectl, applied, changed
-        self._hosts_due, fleet = 0.0, from_site(site)
+        fleet = from_site(site)
         paces = [each.pace for each in fleet.groups]
         self.turn = max((60.0 * p.install_minutes + p.drain_seconds for p in paces), default=0.0)
         owners = {group.owner[1]: group for group in fleet.groups}
@@ -78,7 +76,7 @@ class Watched:
     def _seen(self) -> Seen:
         if self._kubectl is None:
             raise NoAnswerError("there is no kubectl to ask it")
-        names, now, hosts = management_names(self.site), time.time(), list[Json]()
+        names, now = management_names(self.site), time.time()
         mine = f"namespaces/{names.namespace}"
         label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
         control = f"controlplane.{_CORE}/{mine}/kubeadmcontrolplanes/{names.control_plane}"
@@ -89,11 +87,8 @@ class Watched:
             for each in _list(server, f"{_CORE}/{mine}/machinedeployments", label):
                 found[DEPLOYMENT, each["metadata"]["name"]] = each
             sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
-            if now >= self._hosts_due:
-                hosts = [*_list(server, f"metal3.io/v1alpha1/{mine}/baremetalhosts", "")]
-                self._hosts_due = now + _HOSTS_SECONDS
         there = {key: each for key, each in found.items() if each}
-        return Seen(there, self._applied, now, sets, hosts)
+        return Seen(there, self._applied, now, sets)
 
 
 def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
