@@ -254,6 +254,27 @@ def test_the_token_goes_over_tls_or_stays_on_this_machine(monkeypatch: pytest.Mo
     assert (found.verdict, "is not set" in found.why) == (WAITING, True)
 
 
+class Server:
+    """An API server with so many parts of a list."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts, self.asked = parts, list[str]()
+
+    def get(self, path: str) -> Any:
+        self.asked.append(path)
+        more = {"continue": f"a+{len(self.asked)}"} if len(self.asked) < self.parts else {}
+        return {"metadata": more, "items": [{"metadata": {"name": f"ms-{len(self.asked)}"}}]}
+
+
+def test_a_list_in_parts_is_read_to_its_end() -> None:
+    server: Any = Server(3)
+    assert len([*look_module._list(server, "x/machinesets", "labelSelector=a")]) == 3
+    assert server.asked[2] == "/apis/x/machinesets?limit=500&labelSelector=a&continue=a%2B2"
+    endless: Any = Server(999)
+    with pytest.raises(NoAnswerError, match="more than 20000 machinesets"):
+        list(look_module._list(endless, "x/machinesets", ""))
+
+
 def test_a_management_cluster_that_does_not_answer_is_no_healthy_site(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -30,8 +30,8 @@ from schemas.facts.site import Site
 from schemas.kubernetes.bodies import items, mapping
 
 VARIABLE = "FORESITE_PROMETHEUS_TOKEN"
-_MOST = 1000
-"""Objects of a kind in one answer; of more nothing is said."""
+_MOST, _PARTS = 500, 40
+"""Objects of a kind in one answer, and answers; of more nothing is said."""
 _ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
 _CORE = "cluster.x-k8s.io/v1beta2"
 _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
@@ -92,10 +92,15 @@ class Watched:
 
 
 def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
-    answer = server.get(f"/apis/{path}?limit={_MOST}&{query}") or {}
-    if mapping(answer, "metadata").get("continue"):
-        raise NoAnswerError(f"more than {_MOST} {path.rpartition('/')[2]}")
-    yield from items(answer, "items")
+    """The objects of a list, part by part."""
+    more = ""
+    for _ in range(_PARTS):
+        answer = server.get(f"/apis/{path}?limit={_MOST}&{query}{more}") or {}
+        yield from items(answer, "items")
+        if not (token := mapping(answer, "metadata").get("continue")):
+            return
+        more = f"&continue={quote(str(token), safe='')}"
+    raise NoAnswerError(f"more than {_PARTS * _MOST} {path.rpartition('/')[2]}")
 
 
 def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
