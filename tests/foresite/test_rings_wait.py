@@ -3,6 +3,7 @@ a Prometheus that is a small HTTP server here."""
 
 import http.server
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from foresite.delivery.rings import wait as wait_module
 from foresite.delivery.rings.health import Health, Seen, Verdict
 from foresite.delivery.rings.look import VARIABLE, Watched
 from foresite.delivery.rings.wait import Waiting, wait
-from foresite.delivery.servers.apiserver import NoAnswerError
+from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
 from schemas.facts.site import Site
 from schemas.model.fleet import Rings
 from tests.kit.repository import all_sites
@@ -275,8 +276,33 @@ def test_a_list_in_parts_is_read_to_its_end() -> None:
         list(look_module._list(endless, "x/machinesets", ""))
 
 
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (NoAnswerError("no route to host"), WAITING),
+        (RefusedError(500, "HTTP 500"), WAITING),
+        (RefusedError(403, "HTTP 403: no"), FAILED),  # this does not pass by itself
+        (RefusedError(401, "HTTP 401: no"), FAILED),
+        (FileNotFoundError("no kubectl"), FAILED),
+        (BlockingIOError("no process"), WAITING),
+    ],
+)
 def test_a_management_cluster_that_does_not_answer_is_no_healthy_site(
-    monkeypatch: pytest.MonkeyPatch,
+    error: Exception, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = watched("", monkeypatch, NoAnswerError("no route to host")).look()
-    assert (found.verdict, found.why) == (WAITING, "mgmt-jp-east does not say: no route to host")
+    found = watched("", monkeypatch, error).look()
+    assert (found.verdict, found.why) == (verdict, f"mgmt-jp-east does not say: {error}")
+
+
+def test_a_server_that_speaks_no_http_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once() -> None:
+            connection, _ = server.accept()
+            connection.recv(1000)
+            connection.sendall(b"SSH-2.0-x\r\n")
+            connection.close()
+
+        threading.Thread(target=answer_once, daemon=True).start()
+        found = watched(f"http://127.0.0.1:{server.getsockname()[1]}", monkeypatch).look()
+    assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)

@@ -4,6 +4,7 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import datetime
+from http.client import HTTPException
 from urllib.parse import quote
 
 from components.machines.effects import kinds
@@ -58,14 +59,19 @@ class Watched:
         """The health of the site now. A server that does not answer is no healthy site."""
         try:
             found = health(self._wanted, self._seen(), self._limit)
-        except (NoAnswerError, RefusedError) as error:
+        except (NoAnswerError, RefusedError, OSError) as error:
             why = f"{self.site.file.management} does not say: {error}"
-            return Health(Verdict.WAITING, why)
+            # Nobody is let in, or there is no kubectl: that does not pass by itself.
+            closed = isinstance(error, FileNotFoundError) or getattr(error, "status", 0) in (
+                401,
+                403,
+            )
+            return Health(Verdict.FAILED if closed else Verdict.WAITING, why)
         if found.verdict is not Verdict.HEALTHY:
             return found
         try:
             before, since = _firing(self.site, self._changed)
-        except (OSError, ValueError, UsageError) as error:
+        except (OSError, HTTPException, ValueError, UsageError) as error:
             why = f"Prometheus does not say which alerts fire: {error}"
             return found._replace(verdict=Verdict.WAITING, why=why)
         notes = [f"fires since before it was changed: {each}" for each in before]
@@ -75,7 +81,7 @@ class Watched:
 
     def _seen(self) -> Seen:
         if self._kubectl is None:
-            raise NoAnswerError("there is no kubectl to ask it")
+            raise FileNotFoundError("there is no kubectl to ask it")
         names, now = management_names(self.site), time.time()
         mine = f"namespaces/{names.namespace}"
         label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
@@ -85,7 +91,7 @@ class Watched:
             found = {(CLUSTER, names.cluster): cluster}
             found[CONTROL_PLANE, names.control_plane] = server.get(f"/apis/{control}")
             for each in _list(server, f"{_CORE}/{mine}/machinedeployments", label):
-                found[DEPLOYMENT, each["metadata"]["name"]] = each
+                found[DEPLOYMENT, str(mapping(each, "metadata").get("name"))] = each
             sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
         there = {key: each for key, each in found.items() if each}
         return Seen(there, self._applied, now, sets)
@@ -106,7 +112,7 @@ def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
 def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
     """The site's own critical alerts that fire: since before it was changed, and since then.
 
-    Raises OSError, ValueError and UsageError where Prometheus does not say.
+    Raises OSError, HTTPException, ValueError and UsageError where Prometheus does not say.
     """
     monitoring = site.file.monitoring
     if monitoring is None or monitoring.prometheus_url is None:
