@@ -82,9 +82,17 @@ def test_a_ring_is_passed_when_all_were_healthy_for_the_soak(clock: Clock) -> No
 
 
 def test_a_soak_that_is_over_before_a_run_is_not_begun_anew(clock: Clock) -> None:
-    """A run that was killed and started again looks at the objects: they say since when."""
+    """A run that was killed and started again looks at the objects: they say since when. It sees
+    some minutes of it itself."""
     assert wait([site(clock, (0, healthy(-40)))], RINGS, FOREVER, print) is HEALTHY
-    assert minutes(clock) == 0
+    assert minutes(clock) == 5
+
+
+def test_one_healthy_look_passes_no_ring(clock: Clock) -> None:
+    none = Rings(soak_minutes=0, late_minutes=60)
+    story = (0, healthy(0)), (0.1, busy(1)), (9, healthy(0))
+    assert wait([site(clock, *story)], none, FOREVER, print) is HEALTHY
+    assert clock.now == START + 9 * MINUTE + 15
 
 
 def test_a_soak_that_is_disturbed_begins_anew(clock: Clock) -> None:

@@ -6,7 +6,9 @@ UpToDate of Machines, which the Machine controller writes after the MachineDeplo
 observedGeneration has moved (machinedeployment_status.go, machine_controller_status.go). Its
 MachineSets are made before that, so they count: those of the present template have all machines. A
 KubeadmControlPlane writes UpToDate and its counts in one pass (controlplane/kubeadm/internal/
-controllers/controller.go, reconcileControlPlaneAndMachinesConditions).
+controllers/controller.go, reconcileControlPlaneAndMachinesConditions). Where it returns before that
+(a Machine that has just gone, a requeue) it writes its observedGeneration with counts of before;
+the next pass puts them right, so a ring is passed after two healthy looks at least (wait.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence

@@ -13,6 +13,9 @@ from schemas.model.fleet import Rings
 
 LOOK_SECONDS = 15.0
 """Seconds between two looks at the sites of a ring."""
+_WATCHED = 300.0
+"""Seconds of a soak that one run sees itself: of what came and went while nobody looked, nothing
+is known. Without a soak it is two looks, as one may see counts of before (health.py)."""
 _SAY_SECONDS = 300.0
 """Seconds after which a site's progress is said again, though nothing has moved."""
 _LOOKS = 8
@@ -69,7 +72,7 @@ def wait(
 ) -> Verdict:
     """Wait for the sites of a ring until a time: healthy, and for the soak; still waiting; or
     failed."""
-    soaking = False
+    watched = 0.0
     while True:
         with ThreadPoolExecutor(_LOOKS) as pool:
             list(pool.map(Waiting.look, sites))
@@ -80,13 +83,16 @@ def wait(
             return worst
         now, rest = time.time(), LOOK_SECONDS
         if worst is Verdict.HEALTHY:
-            passed = max(each.since for each in sites) + 60 * rings.soak_minutes
+            soak, begins = 60 * rings.soak_minutes, not watched
+            watched = watched or now
+            passed = max(max(each.since for each in sites) + soak,
+                         watched + max(min(soak, _WATCHED), LOOK_SECONDS))  # fmt: skip
             if now >= passed:
                 return worst
-            if not soaking:
+            if begins:
                 tell(f"healthy: the next ring begins at {clock(passed)} if it stays so")
             rest = min(rest, passed - now)
-        soaking = worst is Verdict.HEALTHY
+        watched = watched if worst is Verdict.HEALTHY else 0.0
         if now + rest > until:
             return Verdict.WAITING
         time.sleep(rest)
