@@ -278,6 +278,13 @@ def test_a_flap_begins_the_soak_anew() -> None:
     assert judge(body, OLD, NEW).since == NOW
 
 
+def test_a_clock_that_is_ahead_or_behind_moves_no_soak() -> None:
+    body = changed(pool(), "status.conditions.Available.lastTransitionTime", AFTER)
+    for ahead in (-300.0, 300.0):
+        seen = Seen({("MachineDeployment", "v100"): body}, APPLIED, NOW, [OLD, NEW], ahead)
+        assert health([Wanted(Manifest("x", body))], seen).since == APPLIED + 800 - ahead
+
+
 def test_an_answer_that_is_huge_is_judged_in_time() -> None:
     sets = [machine_set(f"old-{n}", 0) for n in range(1000)]
     assert judge(pool(400), *sets, machine_set("new", 400)).verdict is HEALTHY

@@ -223,6 +223,9 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
         found = watched(url, monkeypatch).look()
         assert (found.verdict, len(found.notes)) == (HEALTHY, 1)
         assert "fires since before it was changed: Old node=host-1" in found.notes[0]
+    with prometheus(answer(alert("Close", "1970-01-12T13:46:10Z"))) as (url, _):
+        # 30 s before it was changed, by a clock that may be behind.
+        assert watched(url, monkeypatch).look().verdict is WAITING
     with prometheus(answer(before, alert("ApiServerDown"), *others)) as (url, _):
         found = watched(url, monkeypatch).look()
         assert (found.verdict, found.why) == (WAITING, "critical alerts fire: ApiServerDown")

@@ -24,8 +24,8 @@ from foresite.delivery.differences import field_differences
 from schemas.kubernetes.bodies import items, mapping
 
 CLUSTER, DEPLOYMENT, CONTROL_PLANE = "Cluster", "MachineDeployment", "KubeadmControlPlane"
-_CLOCKS = 60.0
-"""Seconds by which the controllers' clocks may be behind."""
+CLOCKS = 60.0
+"""Seconds by which the clocks of controllers and of Prometheus may be behind."""
 _EXHAUSTED = "(MaxRetry)"
 """In the message where a control plane gives up on a machine (remediation.go)."""
 _ROLLS = ("version", "failureDomain", "bootstrap", "infrastructureRef")
@@ -69,12 +69,14 @@ class Wanted(NamedTuple):
 
 class Seen(NamedTuple):
     """What the management cluster has: objects by kind and name, and MachineSets; when the update
-    to the revision began, and when they were seen, in seconds of the epoch."""
+    to the revision began, and when they were seen, in seconds of the epoch; ``ahead``: seconds by
+    which the cluster's clock, by which its objects are dated, is ahead of this machine's."""
 
     objects: Mapping[tuple[str, str], Json]
     applied: float
     now: float
     sets: Sequence[Json] = ()
+    ahead: float = 0.0
 
 
 def health(wanted: Iterable[Wanted], seen: Seen, limit: int = 999_999) -> Health:
@@ -179,7 +181,7 @@ def _grace(wanted: Wanted, body: Json, seen: Seen) -> float:
     """Until when a machine that is missing may be on its way: where machines were made since the
     revision was applied, each has the time that its pool gives it."""
     rolled, scaled = _moved(body, seen, "RollingOut", "ScalingUp")
-    if max(rolled, scaled) < seen.applied - _CLOCKS or wanted.group is None:
+    if max(rolled, scaled) < seen.applied - CLOCKS or wanted.group is None:
         return 0.0
     pace = wanted.group.pace
     return max(seen.applied, rolled) + (pace.startup_seconds or 120 * pace.install_minutes)
@@ -208,7 +210,7 @@ def _moved(body: Json, seen: Seen, *names: str) -> Iterable[float]:
     for condition in (_condition(body, each) for each in names):
         try:
             said = str(condition["lastTransitionTime"]) if condition else "1970-01-01T00:00:00Z"
-            yield datetime.fromisoformat(said).timestamp()
+            yield datetime.fromisoformat(said).timestamp() - (seen.ahead if condition else 0.0)
         except (KeyError, ValueError):
             yield seen.now
 

@@ -14,6 +14,7 @@ from components.making.watch import Severity
 from components.monitoring.routes import SITE_LABEL
 from foresite.command import UsageError, few
 from foresite.delivery.rings.health import (
+    CLOCKS,
     CLUSTER,
     CONTROL_PLANE,
     DEPLOYMENT,
@@ -93,8 +94,9 @@ class Watched:
             for each in _list(server, f"{_CORE}/{mine}/machinedeployments", label):
                 found[DEPLOYMENT, str(mapping(each, "metadata").get("name"))] = each
             sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
+            ahead = server.ahead or 0.0
         there = {key: each for key, each in found.items() if each}
-        return Seen(there, self._applied, now, sets)
+        return Seen(there, self._applied, now, sets, ahead)
 
 
 def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
@@ -131,5 +133,7 @@ def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
         if about == (site.name, Severity.CRITICAL.value, "firing"):
             since = datetime.fromisoformat(str(each.get("activeAt"))).timestamp()
             which = [f"{k}={labels[k]}" for k in ("instance", "node", "pool") if k in labels]
-            found[since >= changed].append(" ".join([str(labels.get("alertname")), *which]))
+            found[since >= changed - CLOCKS].append(
+                " ".join([str(labels.get("alertname")), *which])
+            )
     return found
