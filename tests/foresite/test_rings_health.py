@@ -136,7 +136,7 @@ STALE = {
     "old machines not yet gone": (pool(), [machine_set("old", 1) | {"spec": OLD["spec"]}, NEW]),
     "an old MachineSet that is to shrink": (pool(), [machine_set("old", 2), machine_set("new", 1)]),
     "machines whose UpToDate was not written": (
-        pool(), [OLD, machine_set("new", 3, upToDateReplicas=2)]),
+        pool(), [OLD, machine_set("new", 3, upToDateReplicas=1)]),
     "the owner still counts others": (changed(pool(), "status.upToDateReplicas", 1), [OLD, NEW]),
     "rolling out": (changed(pool(), "status.conditions.RollingOut.status", "True"), [OLD, NEW]),
     "a MachineSet of another owner": (
@@ -243,6 +243,17 @@ def test_a_machine_that_breaks_by_itself_holds_no_ring(
     assert found.verdict is verdict
     assert bool(found.notes) is (verdict is HEALTHY)
     assert not late or found.since >= APPLIED + 3600 - 1
+
+
+def test_a_machine_that_is_replaced_again_and_again_holds_no_ring() -> None:
+    """As Cluster API does with a broken host: its pool counts one machine less for a moment."""
+    fewer = dict.fromkeys(("replicas", "upToDateReplicas", "availableReplicas"), 2)
+    body, new = pool(), copy.deepcopy(NEW)
+    for each in (body, new):
+        each["status"] |= fewer
+    found = judge(changed(body, "status.conditions.ScalingUp.lastTransitionTime", LATELY), OLD, new)
+    assert (found.verdict, len(found.notes)) == (HEALTHY, 1)
+    assert found.since == APPLIED + 3600
 
 
 def test_machines_that_are_made_anew_may_be_on_their_way() -> None:

@@ -161,10 +161,14 @@ def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     done = sum(_number(each, "status", "availableReplicas") for each in (new if rolls else mine))
     why = _unlike(body, Available="True", **({"RollingOut": "False"} if rolls else {}))
     notes, since = list[str](), 0.0
-    counts = [sum(_number(each, "status", name) for each in new) for name in _COUNTS[:2]]
-    counts += [_number(body, "status", name) for name in _COUNTS[:2]]
-    counts += [sum(_number(each, "spec", "replicas") for each in new)]
-    if any(map(_unseen, mine)) or (rolls and (left or counts != [of] * 5)):
+    least = min(
+        min(_number(body, "status", name), sum(_number(each, "status", name) for each in new))
+        for name in _COUNTS[:2]
+    )
+    # A machine that breaks by itself is replaced again and again: its counts are not the template's
+    # of before.
+    moves = left or sum(_number(e, "spec", "replicas") for e in new) != of
+    if any(map(_unseen, mine)) or (rolls and (moves or least < of - unavailable)):
         hint = f"{done} of {of} machines, and {left} of the template before"
     elif done < of and not why:
         since = _grace(wanted, body, seen)
