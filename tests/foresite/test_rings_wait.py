@@ -16,7 +16,7 @@ import pytest
 from foresite.delivery.rings import look as look_module
 from foresite.delivery.rings import wait as wait_module
 from foresite.delivery.rings.health import Health, Seen, Verdict
-from foresite.delivery.rings.look import VARIABLE, Watched
+from foresite.delivery.rings.look import SERVERS, VARIABLE, Watched
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
 from schemas.facts.site import Site
@@ -253,17 +253,28 @@ def test_a_prometheus_that_does_not_say_holds_it_too(
     assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)
 
 
-def test_the_token_goes_over_tls_or_stays_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "a-token")
     with prometheus(answer()) as (url, asked):
+        found = watched(url, monkeypatch).look()
+        assert (found.verdict, f"{SERVERS} does not say" in found.why) == (WAITING, True)
+        monkeypatch.setenv(SERVERS, f"https://prometheus.example {url}/")
+        assert watched(f"{url}/x", monkeypatch).look().verdict is HEALTHY
+        monkeypatch.setenv(SERVERS, "https://prometheus.example")  # not this one's
         assert watched(url, monkeypatch).look().verdict is HEALTHY
-    assert asked == ["/api/v1/alerts Bearer a-token"]
+        monkeypatch.setenv(VARIABLE, "")
+        assert watched(url, monkeypatch).look().verdict is HEALTHY
+    usual = "/api/v1/alerts"
+    assert asked == [f"/x{usual} Bearer a-token", usual, usual]
     monkeypatch.setattr(look_module, "ask", None)  # nothing is asked
-    found = watched("http://prometheus.example", monkeypatch).look()
-    assert (found.verdict, "over https only" in found.why) == (WAITING, True)
-    monkeypatch.setenv(VARIABLE, " ")
-    found = watched("https://prometheus.example", monkeypatch).look()
-    assert (found.verdict, "is not set" in found.why) == (WAITING, True)
+    for token, server, words in (
+        ("a-token", "http://prometheus.example", "over https only"),
+        (" ", "https://prometheus.example", "is not set"),
+    ):
+        monkeypatch.setenv(VARIABLE, token)
+        monkeypatch.setenv(SERVERS, server)
+        found = watched(server, monkeypatch).look()
+        assert (found.verdict, words in found.why) == (WAITING, True)
 
 
 class Server:

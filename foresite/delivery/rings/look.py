@@ -5,7 +5,7 @@ import time
 from collections.abc import Iterator
 from datetime import datetime
 from http.client import HTTPException
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 from components.machines.effects import kinds
 from components.machines.fleet import from_site
@@ -31,7 +31,7 @@ from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import items, mapping
 
-VARIABLE = "FORESITE_PROMETHEUS_TOKEN"
+VARIABLE, SERVERS = "FORESITE_PROMETHEUS_TOKEN", "FORESITE_PROMETHEUS_URL"
 _MOST, _PARTS = 500, 40
 """Objects of a kind in one answer, and answers; of more nothing is said."""
 _ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
@@ -111,6 +111,14 @@ def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
     raise NoAnswerError(f"more than {_PARTS * _MOST} {path.rpartition('/')[2]}")
 
 
+def _is_for(url: str) -> bool:
+    """True if the token is for this server: Git says where to ask, and never where a token goes."""
+    if not (servers := os.environ.get(SERVERS, "").split()):
+        raise UsageError(f"{VARIABLE} is set, and {SERVERS} does not say for which server it is")
+    origins = {urlsplit(server_url(SERVERS, each))[:2] for each in servers}
+    return urlsplit(url)[:2] in origins
+
+
 def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
     """The site's own critical alerts that fire: since before it was changed, and since then.
 
@@ -120,8 +128,7 @@ def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
     if monitoring is None or monitoring.prometheus_url is None:
         return [], []
     url, headers = monitoring.prometheus_url.rstrip("/"), {}
-    if VARIABLE in os.environ:
-        url = server_url("prometheus_url", url)
+    if os.environ.get(VARIABLE) and _is_for(url):
         headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
     answer = ask(f"{url}/api/v1/alerts", headers, _ALERTS_BYTES, _ALERTS_SECONDS, direct=False)
     if not isinstance(answer, dict) or answer.get("status") != "success":
