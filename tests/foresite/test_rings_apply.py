@@ -99,6 +99,32 @@ def test_the_state_that_a_run_begins_with(
     assert state is not State.NOT_NOW or "frozen (it is kept as it is), until 2099" in str(found)
 
 
+def test_the_ring_before_the_first_that_is_due_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its sites may have failed since they passed."""
+    due = {"d": "its data changed"}
+    record = Record("update", "succeeded", f"foresite {OLDER}", "", OLDER)
+    monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
+    monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
+    monkeypatch.setattr(steps_module, "_standing",
+                        lambda _, name, __: Standing(OLDER, due.get(name, "")))  # fmt: skip
+    commits: Any = None
+    sites = [site("a", ring=0), site("b", ring=1), site("c", ring=1, held=True),
+             site("d", ring=2), site("e", ring=2), site("f", ring=3)]  # fmt: skip
+
+    def states(*, waits: bool) -> str:
+        found = plan(Path(), sites, commits, trial=False, everything=False, waits=waits)
+        return "".join(
+            {State.SAME: "-", State.WAITING: "w", State.DUE: "d"}[e.state] for e in found
+        )
+
+    assert states(waits=True) == "-w-d--"
+    assert states(waits=False) == "---d--"
+    due.clear()
+    assert states(waits=True) == "------"
+
+
 # --- ring by ring ---------------------------------------------------------------------------------
 
 Wait = Callable[[list[Step]], list[Step]]

@@ -173,9 +173,17 @@ def changed_since(engine: Engine) -> float:
     passed, began = engine.tags().get(PASSED, ""), ""
     for each in engine.history(_HISTORY) if passed else ():
         if each[:3] == ("update", "succeeded", message(passed)):
-            return datetime.fromisoformat(began or each.began).timestamp()
+            return seconds_of(began or each.began)
         began = each.began
     return 0.0
+
+
+def seconds_of(time: str) -> float:
+    """A time of a history in seconds of the epoch; 0 where it is none."""
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def overtaken(engine: Engine, commit: str) -> str:
