@@ -182,7 +182,9 @@ def alert(name: str, since: str = "1970-01-12T15:00:00.5Z", **more: str) -> dict
 
 
 def answer(*alerts: Any) -> dict[str, Any]:
-    return {"status": "success", "data": {"alerts": [*alerts]}}
+    """What Prometheus says of alerts, and of rules."""
+    groups = [{"rules": [{"name": "x", "labels": {"site": "tokyo-1"}}]}]
+    return {"status": "success", "data": {"alerts": [*alerts], "groups": groups}}
 
 
 def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watched:
@@ -217,7 +219,7 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
     )
     with prometheus(answer(*others)) as (url, asked):
         assert watched(url, monkeypatch).look().verdict is HEALTHY
-        assert asked == ["/api/v1/alerts"]
+        assert asked == ["/api/v1/alerts", "/api/v1/rules?type=alert"]
     before = alert("Old", "1970-01-12T13:00:00Z", node="host-1")
     with prometheus(answer(before)) as (url, _):
         found = watched(url, monkeypatch).look()
@@ -239,6 +241,10 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
         (b"<html>", 200),
         (b"[]", 200),
         ({"status": "error"}, 200),
+        ({"status": "success", "data": {}}, 200),
+        ({"status": "success", "data": {"alerts": []}}, 200),
+        # No rule is this site's: none of its alerts would ever fire.
+        ({"status": "success", "data": {"alerts": [], "groups": []}}, 200),
         (answer(alert("x", "soon")), 200),
         (answer(), 302),
         (answer(), 500),
@@ -264,8 +270,9 @@ def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPat
         assert watched(url, monkeypatch).look().verdict is HEALTHY
         monkeypatch.setenv(VARIABLE, "")
         assert watched(url, monkeypatch).look().verdict is HEALTHY
-    usual = "/api/v1/alerts"
-    assert asked == [f"/x{usual} Bearer a-token", usual, usual]
+    usual, mine = "/api/v1/alerts", "Bearer a-token"
+    rules = "/api/v1/rules?type=alert"
+    assert asked == [f"/x{usual} {mine}", f"/x{rules} {mine}", usual, rules, usual, rules]
     monkeypatch.setattr(look_module, "ask", None)  # nothing is asked
     for token, server, words in (
         ("a-token", "http://prometheus.example", "over https only"),

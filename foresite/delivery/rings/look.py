@@ -34,7 +34,7 @@ from schemas.kubernetes.bodies import items, mapping
 VARIABLE, SERVERS = "FORESITE_PROMETHEUS_TOKEN", "FORESITE_PROMETHEUS_URL"
 _MOST, _PARTS = 500, 40
 """Objects of a kind in one answer, and answers; of more nothing is said."""
-_ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
+_ANSWER_BYTES, _ANSWER_SECONDS = 8 << 20, 15.0
 _CORE = "cluster.x-k8s.io/v1beta2"
 _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
 
@@ -48,7 +48,7 @@ class Watched:
         self, site: Site, kubectl: Kubectl | None, applied: float, changed: float = 0.0
     ) -> None:
         self.site, self._kubectl, self._applied, self._changed = site, kubectl, applied, changed
-        fleet = from_site(site)
+        self._ruled, fleet = False, from_site(site)
         paces = [each.pace for each in fleet.groups]
         self.turn = max((60.0 * p.install_minutes + p.drain_seconds for p in paces), default=0.0)
         owners = {group.owner[1]: group for group in fleet.groups}
@@ -68,10 +68,15 @@ class Watched:
                 403,
             )
             return Health(Verdict.FAILED if closed else Verdict.WAITING, why)
-        if found.verdict is not Verdict.HEALTHY:
+        monitoring, name = self.site.file.monitoring, self.site.name
+        asked = monitoring.prometheus_url if monitoring else None
+        if asked is None or found.verdict is not Verdict.HEALTHY:
             return found
         try:
-            before, since = _firing(self.site, self._changed)
+            before, since = _firing(asked.rstrip("/"), name, self._changed)
+            if not (self._ruled or _ruled(asked.rstrip("/"), name)):
+                raise ValueError(f"it has no alerting rule with the label {SITE_LABEL}={name}")
+            self._ruled = True
         except (OSError, HTTPException, ValueError, UsageError) as error:
             why = f"Prometheus does not say which alerts fire: {error}"
             return found._replace(verdict=Verdict.WAITING, why=why)
@@ -119,25 +124,32 @@ def _is_for(url: str) -> bool:
     return urlsplit(url)[:2] in origins
 
 
-def _firing(site: Site, changed: float) -> tuple[list[str], list[str]]:
-    """The site's own critical alerts that fire: since before it was changed, and since then.
-
-    Raises OSError, HTTPException, ValueError and UsageError where Prometheus does not say.
-    """
-    monitoring = site.file.monitoring
-    if monitoring is None or monitoring.prometheus_url is None:
-        return [], []
-    url, headers = monitoring.prometheus_url.rstrip("/"), {}
+def _asked(url: str, what: str, part: str) -> list[Json]:
+    """A list of what Prometheus says. Raises OSError, HTTPException, ValueError and UsageError."""
+    headers = {}
     if os.environ.get(VARIABLE) and _is_for(url):
         headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
-    answer = ask(f"{url}/api/v1/alerts", headers, _ALERTS_BYTES, _ALERTS_SECONDS, direct=False)
-    if not isinstance(answer, dict) or answer.get("status") != "success":
+    answer = ask(f"{url}/api/v1/{what}", headers, _ANSWER_BYTES, _ANSWER_SECONDS, direct=False)
+    data = mapping(answer, "data") if isinstance(answer, dict) else {}
+    if not isinstance(data.get(part), list) or answer.get("status") != "success":
         raise ValueError("its answer is none of Prometheus' API")
+    return items(data, part)
+
+
+def _ruled(url: str, site: str) -> bool:
+    """True if Prometheus has a rule of this site: without, no alert would ever fire."""
+    groups = _asked(url, "rules?type=alert", "groups")
+    labels = (mapping(rule, "labels") for group in groups for rule in items(group, "rules"))
+    return any(each.get(SITE_LABEL) == site for each in labels)
+
+
+def _firing(url: str, site: str, changed: float) -> tuple[list[str], list[str]]:
+    """The site's own critical alerts that fire: since before it was changed, and since then."""
     found: tuple[list[str], list[str]] = [], []
-    for each in items(mapping(answer, "data"), "alerts"):
+    for each in _asked(url, "alerts", "alerts"):
         labels = mapping(each, "labels")
         about = labels.get(SITE_LABEL), labels.get("severity"), each.get("state")
-        if about == (site.name, Severity.CRITICAL.value, "firing"):
+        if about == (site, Severity.CRITICAL.value, "firing"):
             since = datetime.fromisoformat(str(each.get("activeAt"))).timestamp()
             which = [f"{k}={labels[k]}" for k in ("instance", "node", "pool") if k in labels]
             found[since >= changed - CLOCKS].append(
