@@ -119,7 +119,8 @@ def _wait(
 
     def begin(step: Step) -> Waiting:
         kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
-        return Waiting(Watched(step.site, kubectl, step.since, changed), rings)
+        beside = [each for each in mine if each.site.file.management == step.site.file.management]
+        return Waiting(Watched(step.site, kubectl, step.since, changed, len(beside)), rings)
 
     with ThreadPoolExecutor(QUESTIONS) as pool:
         waiting = {each.name: each for each in pool.map(begin, mine)}

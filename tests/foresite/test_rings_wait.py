@@ -48,13 +48,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-def site(clock: Clock, *story: tuple[float, Health], turn: float = 40 * MINUTE) -> Waiting:
+def site(clock: Clock, *story: tuple[float, Health], management: str = "") -> Waiting:
     """A site that is as the story says, from so many minutes after the start on."""
 
     def seen() -> Health:
         return [each for minute, each in story if START + minute * MINUTE <= clock.now][-1]
 
-    watched: Any = SimpleNamespace(site=SimpleNamespace(name="lab-1"), turn=turn, look=seen)
+    of = SimpleNamespace(name="lab-1", file=SimpleNamespace(management=management))
+    watched: Any = SimpleNamespace(site=of, turn=40 * MINUTE, look=seen)
     return Waiting(watched, RINGS)
 
 
@@ -128,11 +129,26 @@ def test_who_was_healthy_is_not_late_at_the_next_look(clock: Clock) -> None:
 def test_a_site_that_fails_or_is_late_ends_it(
     clock: Clock, story: list[tuple[float, Health]], after: int, words: str
 ) -> None:
-    late, fine = site(clock, *story), site(clock, (0, healthy(0)))
+    late, fine = site(clock, *story), site(clock, (0, healthy(0)), management="another")
     assert wait([fine, late], RINGS, FOREVER, print) is FAILED
     assert minutes(clock) == after
     assert words in late.health.why
     assert fine.health.verdict is HEALTHY
+
+
+def test_sites_of_a_management_cluster_take_turns(clock: Clock) -> None:
+    """The second begins when the first is over: one limit is for both."""
+    first = [(n * 50, busy(n, of=9, hours=9)) for n in range(5)]
+    second = [(0, busy(0, hours=9)), (290, healthy(290))]
+    sites = [site(clock, *first, (250, healthy(250))), site(clock, *second)]
+    assert wait(sites, RINGS, FOREVER, print) is HEALTHY
+    # One that is healthy moves nothing for the other.
+    for management, after in (("", 300), ("another", 100)):
+        clock.now = START
+        stuck = site(clock, (0, busy(0, hours=9)))
+        sites = [site(clock, *first, (250, healthy(250)), management=management), stuck]
+        assert wait(sites, RINGS, FOREVER, print) is FAILED
+        assert minutes(clock) == after
 
 
 def test_what_was_seen_before_stands_while_nobody_answers(clock: Clock) -> None:

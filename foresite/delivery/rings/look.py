@@ -42,10 +42,16 @@ _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
 class Watched:
     """A site whose ring waits for it; ``applied`` is when its update began, and ``changed`` when
     the first one after the commit that passed did, in seconds of the epoch: alerts before that are
-    not of a change that waits. ``turn`` are the seconds that one machine takes at most."""
+    not of a change that waits. ``beside``: the sites of the ring on its management cluster, which
+    share its limit. ``turn`` are the seconds that one machine takes at most."""
 
     def __init__(
-        self, site: Site, kubectl: Kubectl | None, applied: float, changed: float = 0.0
+        self,
+        site: Site,
+        kubectl: Kubectl | None,
+        applied: float,
+        changed: float = 0.0,
+        beside: int = 1,
     ) -> None:
         self.site, self._kubectl, self._applied, self._changed = site, kubectl, applied, changed
         self._ruled, fleet = False, from_site(site)
@@ -54,7 +60,7 @@ class Watched:
         owners = {group.owner[1]: group for group in fleet.groups}
         made = [each for each in expected_objects(site).values() if each.group_kind in _KINDS]
         self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
-        self._limit = fleet.at_once
+        self._limit = max(1, fleet.at_once // beside)
 
     def look(self) -> Health:
         """The health of the site now. A server that does not answer is no healthy site."""

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import product
 
 from foresite.command import count
 from foresite.delivery.rings.health import Health, Verdict
@@ -28,7 +29,8 @@ class Waiting:
     def __init__(self, watched: Watched, rings: Rings) -> None:
         self.name, self.health = watched.site.name, Health(Verdict.WAITING)
         self._watched, self._bound = watched, 60.0 * rings.late_minutes
-        self._moved, self._disturbed, self._end, self._late = time.time(), 0.0, 0.0, float("inf")
+        self.management, self.moved = watched.site.file.management, time.time()
+        self._well, self._disturbed, self._end, self._late = 0.0, 0.0, 0.0, float("inf")
         self._said: tuple[object, float] = (), 0.0
 
     @property
@@ -39,17 +41,18 @@ class Waiting:
     def look(self) -> None:
         """Look at it; who is late has failed."""
         before, now, found = self.health, time.time(), self._watched.look()
+        turn = self._watched.turn
         if found.of and not self._end:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
-        self._moved = now if found.done > before.done else self._moved
+        self.moved = now if found.done > before.done else self.moved
         if found.verdict is Verdict.HEALTHY:  # what comes after is another rollout, or a repair
-            self._moved, self._end, self._late = now, 0.0, float("inf")
+            self._well, self._end, self._late = now, 0.0, float("inf")
         if found.verdict is Verdict.WAITING:
             self._disturbed = now
             if not found.of:  # it was not seen: what is known of it stands
                 found = found._replace(done=before.done, of=before.of)
-            if now > min(self._late, self._moved + self._watched.turn + self._bound):
+            if now > min(self._late, max(self.moved, self._well) + turn + self._bound):
                 found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
         self.health = found
 
@@ -77,6 +80,10 @@ def wait(
         with ThreadPoolExecutor(_LOOKS) as pool:
             list(pool.map(Waiting.look, sites))
         worst = max(each.health.verdict for each in sites)
+        # The Bare Metal Operator has one limit for all sites of a cluster: they take turns.
+        for one, other in product(sites, sites):
+            if one.management == other.management:
+                one.moved = max(one.moved, other.moved)
         for line in filter(None, (each.news() for each in sites)):
             tell(line)
         if worst is Verdict.FAILED:
