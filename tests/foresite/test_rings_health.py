@@ -182,6 +182,7 @@ def test_what_is_missing_or_unknown_is_never_healthy(
 def test_an_object_that_is_not_there_or_of_another_revision() -> None:
     gone = health([Wanted(Manifest("x", pool()))], Seen({}, APPLIED, NOW))
     assert (gone.verdict, gone.of) == (WAITING, 3)
+    assert health([], Seen({}, APPLIED, NOW)).verdict is WAITING
     for body, other in ((pool(made="old"), pool()), (control_plane(), control_plane())):
         if body["kind"] != "MachineDeployment":
             other = changed(other, "spec.version", "v1.34.4")

@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
+from components.making.manifest import Manifest
 from foresite.delivery.rings import look as look_module
 from foresite.delivery.rings import wait as wait_module
-from foresite.delivery.rings.health import Health, Seen, Verdict
+from foresite.delivery.rings.health import CLUSTER, Health, Seen, Verdict, Wanted
 from foresite.delivery.rings.look import SERVERS, VARIABLE, Watched
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
@@ -214,12 +215,16 @@ def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watc
         START + 9e6,  # it may have been applied again since it was changed
         START,
     )
-    found._wanted = []  # the machines are another test's
+    # The machines are another test's.
+    said = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
+    body = {"apiVersion": "v1", "kind": CLUSTER, "metadata": {"name": "x", "generation": 1},
+            "status": said}  # fmt: skip
+    found._wanted = [Wanted(Manifest("x", body))]
 
     def see(_: Watched) -> Seen:
         if isinstance(seen, Exception):
             raise seen
-        return Seen({}, START, START)
+        return Seen({(CLUSTER, "x"): body}, START, START)
 
     monkeypatch.setattr(Watched, "_seen", see)
     return found

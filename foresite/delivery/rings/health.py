@@ -83,7 +83,7 @@ def health(wanted: Iterable[Wanted], seen: Seen, limit: int = 999_999) -> Health
     """The health of a site at its revision; ``limit`` hosts are provisioned at a time."""
     parts = [(each, _judge(each, seen)) for each in wanted]
     found = [part for _, part in parts]
-    worst = max((part.verdict for part in found), default=Verdict.HEALTHY)
+    worst = max((part.verdict for part in found), default=Verdict.WAITING)
     # Workers of a newer version wait for the control plane.
     hours = {True: [(0.0, 0.0)], False: [(0.0, 0.0)]}
     for (manifest, group), part in parts:
