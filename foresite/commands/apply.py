@@ -69,7 +69,7 @@ def run(options: argparse.Namespace) -> int:
         steps = _apply(
             options,
             steps,
-            lambda step: _one(step, words, allow) if time.time() < until else _late(step),
+            lambda step: _one(step, words, allow, until),
             (lambda ring: _wait(options, ring, file.rings, until, passes)) if waits else list,
         )
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
@@ -126,9 +126,7 @@ def _wait(
         waiting = {each.name: each for each in pool.map(begin, mine)}
     title = title_of(ring[0].ring)
     _say(options, f"{title}  waiting for {', '.join(waiting)}")
-    verdict = wait(
-        [*waiting.values()], rings, until, lambda line: _say(options, f"{title}  {line}")
-    )
+    verdict = wait([*waiting.values()], rings, until, lambda e: _say(options, f"{title}  {e}"))
 
     def after(step: Step) -> Step:
         if (found := waiting.get(step.site.name)) is None:
@@ -139,8 +137,8 @@ def _wait(
                 health = health._replace(verdict=Verdict.FAILED, why=other)
             else:
                 step.engine.mark(commit, PASSED)
-        failed = health.verdict is Verdict.FAILED
-        state = State.FAILED if failed else State.PASSED if not verdict else State.WAITING
+        state = State.WAITING if verdict else State.PASSED
+        state = State.FAILED if health.verdict is Verdict.FAILED else state
         return step._replace(state=state, why=health.why, machines=(health.done, health.of))
 
     with ThreadPoolExecutor(QUESTIONS) as pool:
@@ -150,12 +148,10 @@ def _wait(
     return found
 
 
-def _late(step: Step) -> Step:
-    return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")
-
-
-def _one(step: Step, words: str, allow: Allowances) -> Step:
+def _one(step: Step, words: str, allow: Allowances, until: float) -> Step:
     engine, site = step.engine, step.site.name
+    if time.time() >= until:
+        return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")
     try:
         with lock_site(engine):
             select(engine)

@@ -86,10 +86,9 @@ class Watched:
         except (OSError, HTTPException, ValueError, UsageError) as error:
             why = f"Prometheus does not say which alerts fire: {error}"
             return found._replace(verdict=Verdict.WAITING, why=why)
-        notes = [f"fires since before it was changed: {each}" for each in before]
+        notes = *found.notes, *(f"fires since before it was changed: {each}" for each in before)
         why = f"critical alerts fire: {few(since, 3)}" if since else ""
-        verdict = Verdict.WAITING if since else Verdict.HEALTHY
-        return found._replace(verdict=verdict, why=why, notes=(*found.notes, *notes))
+        return found._replace(verdict=Verdict(bool(since)), why=why, notes=notes)
 
     def _seen(self) -> Seen:
         if self._kubectl is None:

@@ -29,6 +29,7 @@ class Waiting:
     def __init__(self, watched: Watched, rings: Rings) -> None:
         self.name, self.health = watched.site.name, Health(Verdict.WAITING)
         self._watched, self._bound = watched, 60.0 * rings.late_minutes
+        self._patience = watched.turn + self._bound
         self.management, self.moved = watched.site.file.management, time.time()
         self._well, self._disturbed, self._end, self._late = 0.0, 0.0, 0.0, float("inf")
         self._said: tuple[object, float] = (), 0.0
@@ -41,7 +42,6 @@ class Waiting:
     def look(self) -> None:
         """Look at it; who is late has failed."""
         before, now, found = self.health, time.time(), self._watched.look()
-        turn = self._watched.turn
         if found.of and not self._end:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
@@ -52,7 +52,7 @@ class Waiting:
             self._disturbed = now
             if not found.of:  # it was not seen: what is known of it stands
                 found = found._replace(done=before.done, of=before.of)
-            if now > min(self._late, max(self.moved, self._well) + turn + self._bound):
+            if now > min(self._late, max(self.moved, self._well) + self._patience):
                 found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
         self.health = found
 
