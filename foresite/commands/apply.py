@@ -26,11 +26,20 @@ from foresite.delivery.servers.probe import kubectl_of
 from foresite.delivery.stack.applied import (
     Allowances,
     Commits,
+<<<<<<< HEAD
     last_record,
     last_success,
     message,
 )
 from foresite.delivery.stack.engine import PASSED, Engine, lock_site
+=======
+    changed_since,
+    last_success,
+    message,
+    overtaken,
+)
+from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Engine, lock_site
+>>>>>>> 176246c6ea12ee18c2ebf8e98edf4fef8187a217
 from foresite.delivery.stack.engines import engine_for
 from preview.gates import parse_allowances
 from schemas.facts.adopted import management_names
@@ -68,7 +77,7 @@ def run(options: argparse.Namespace) -> int:
         steps = _apply(
             options,
             steps,
-            lambda step: _one(step, words, allow) if time.time() < until else _late(step),
+            lambda step: _one(step, words, allow, until),
             (lambda ring: _wait(options, ring, file.rings, until, passes)) if waits else list,
         )
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
@@ -112,29 +121,32 @@ def _wait(
     options: argparse.Namespace, ring: list[Step], rings: Rings, until: float, head: str
 ) -> list[Step]:
     """Wait for the sites of a ring, and note on their stacks that they passed."""
-    waiting = {
-        each.site.name: Waiting(Watched(each.site, kubectl_of(each.engine), each.since), rings)
-        for each in ring
-        if each.state in (State.APPLIED, State.WAITING) and each.holds
-    }
-    if not waiting:
+    mine = [each for each in ring if each.state in (State.APPLIED, State.WAITING) and each.holds]
+    if not mine:
         return ring
+
+    def begin(step: Step) -> Waiting:
+        kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
+        beside = [each for each in mine if each.site.file.management == step.site.file.management]
+        return Waiting(Watched(step.site, kubectl, step.since, changed, len(beside)), rings)
+
+    with ThreadPoolExecutor(QUESTIONS) as pool:
+        waiting = {each.name: each for each in pool.map(begin, mine)}
     title = title_of(ring[0].ring)
     _say(options, f"{title}  waiting for {', '.join(waiting)}")
-    verdict = wait(
-        [*waiting.values()], rings, until, lambda line: _say(options, f"{title}  {line}")
-    )
+    verdict = wait([*waiting.values()], rings, until, lambda e: _say(options, f"{title}  {e}"))
 
     def after(step: Step) -> Step:
         if (found := waiting.get(step.site.name)) is None:
             return step
-        health = found.health
-        failed = health.verdict is Verdict.FAILED
-        state = State.FAILED if failed else State.PASSED if not verdict else State.WAITING
-        if not verdict and (
-            commit := head if step.state is State.APPLIED else step.standing.commit
-        ):
-            step.engine.mark(commit, PASSED)
+        health, commit = found.health, head if step.state is State.APPLIED else step.standing.commit
+        if not verdict and commit:
+            if other := overtaken(step.engine, commit):
+                health = health._replace(verdict=Verdict.FAILED, why=other)
+            else:
+                step.engine.mark(commit, PASSED)
+        state = State.WAITING if verdict else State.PASSED
+        state = State.FAILED if health.verdict is Verdict.FAILED else state
         return step._replace(state=state, why=health.why, machines=(health.done, health.of))
 
     with ThreadPoolExecutor(QUESTIONS) as pool:
@@ -144,12 +156,10 @@ def _wait(
     return found
 
 
-def _late(step: Step) -> Step:
-    return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")
-
-
-def _one(step: Step, words: str, allow: Allowances) -> Step:
+def _one(step: Step, words: str, allow: Allowances, until: float) -> Step:
     engine, site = step.engine, step.site.name
+    if time.time() >= until:
+        return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")
     try:
         with lock_site(engine):
             select(engine)
@@ -159,6 +169,8 @@ def _one(step: Step, words: str, allow: Allowances) -> Step:
             may = allow.of(site, since)
             found = ready(engine, step.site, writes=True)
             found.guard(may)
+            if UNDER_WAY in engine.tags():  # a run was killed; no history says when it began
+                engine.mark("none", PASSED)
             engine.mark(words.removeprefix(message("")))
             began = time.time()
             outcome = apply(engine, found, may, words)

@@ -14,8 +14,8 @@ from foresite.commands import apply, up
 from foresite.delivery.rings import steps as steps_module
 from foresite.delivery.rings.health import Health, Verdict
 from foresite.delivery.rings.steps import State, Step, plan
-from foresite.delivery.stack.applied import Standing
-from foresite.delivery.stack.engine import PASSED, Record
+from foresite.delivery.stack.applied import Standing, changed_since
+from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Record
 from schemas.facts.site import Site
 from schemas.model.fleet import Rings
 from schemas.model.maintenance import Maintenance
@@ -37,19 +37,31 @@ def site(name: str, **fields: Any) -> Site:
 
 
 class Engine:
-    """A stack that remembers its tags."""
+    """A stack that remembers its tags, and to which a commit was applied."""
 
     stack, kubectl, environment = "lab-1", None, {"PATH": ""}
 
-    def __init__(self) -> None:
-        self.tags: dict[str, str] = {}
+    def __init__(self, applied: str = HEAD) -> None:
+        self.noted: dict[str, str] = {}
+        self.records = [
+            Record("update", "succeeded", f"foresite {applied}", "2026-11-29T01:00:00Z")
+        ]
 
     def mark(self, commit: str, tag: str) -> None:
-        self.tags[tag] = commit
+        self.noted[tag] = commit
+
+    def tags(self) -> dict[str, str]:
+        return self.noted
+
+    def history(self, _: int) -> list[Record]:
+        return self.records
+
+    def last_record(self) -> Record | None:
+        return next(iter(self.records), None)
 
 
 def step(name: str, state: State = State.DUE, **fields: Any) -> Step:
-    engine: Any = Engine()
+    engine: Any = Engine(HEAD if state is State.APPLIED else OLDER)
     due = "its data changed" if state is State.DUE else ""
     return Step(site(name, **fields), engine, Standing(OLDER, due), state)
 
@@ -85,6 +97,32 @@ def test_the_state_that_a_run_begins_with(
     assert (found.state, found.standing.due) == (state, due)
     assert state is not State.WAITING or found.since == 1795914000.0
     assert state is not State.NOT_NOW or "frozen (it is kept as it is), until 2099" in str(found)
+
+
+def test_the_ring_before_the_first_that_is_due_is_looked_at_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its sites may have failed since they passed."""
+    due = {"d": "its data changed"}
+    record = Record("update", "succeeded", f"foresite {OLDER}", "", OLDER)
+    monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
+    monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
+    monkeypatch.setattr(steps_module, "_standing",
+                        lambda _, name, __: Standing(OLDER, due.get(name, "")))  # fmt: skip
+    commits: Any = None
+    sites = [site("a", ring=0), site("b", ring=1), site("c", ring=1, held=True),
+             site("d", ring=2), site("e", ring=2), site("f", ring=3)]  # fmt: skip
+
+    def states(*, waits: bool) -> str:
+        found = plan(Path(), sites, commits, trial=False, everything=False, waits=waits)
+        return "".join(
+            {State.SAME: "-", State.WAITING: "w", State.DUE: "d"}[e.state] for e in found
+        )
+
+    assert states(waits=True) == "-w-d--"
+    assert states(waits=False) == "---d--"
+    due.clear()
+    assert states(waits=True) == "------"
 
 
 # --- ring by ring ---------------------------------------------------------------------------------
@@ -173,18 +211,57 @@ def test_what_passed_is_noted_on_its_stack(
     found = apply._wait(OPTIONS, ring, Rings(), 0.0, HEAD)
     assert [each.state for each in found] == [state, state, State.APPLIED]
     engines: list[Any] = [each.engine for each in found]
-    assert engines[0].tags == tag
+    assert engines[0].noted == tag
     # What was applied by a run before is noted with the commit of that.
-    assert engines[1].tags == dict.fromkeys(tag, OLDER)
-    assert engines[2].tags == {}
+    assert engines[1].noted == dict.fromkeys(tag, OLDER)
+    assert engines[2].noted == {}
     assert apply._wait(OPTIONS, ring[2:], Rings(), 0.0, HEAD) == ring[2:]
+
+
+@pytest.mark.parametrize("state", [State.APPLIED, State.WAITING])
+@pytest.mark.parametrize(
+    ("records", "under_way", "words"),
+    [
+        ([Record("update", "succeeded", f"foresite {EARLIER}")], "", f"foresite {EARLIER}"),
+        ([Record("update", "failed", f"foresite {HEAD}")], "", "update failed"),
+        ([Record("destroy", "succeeded", "")], "", "destroy succeeded"),
+        ([], "", "no history"),
+        (None, EARLIER, f"foresite {EARLIER}"),
+    ],
+)
+def test_no_ring_passes_on_what_another_run_applied(
+    state: State, records: list[Record] | None, under_way: str, words: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
+    each = step("a", state)
+    engine: Any = each.engine
+    engine.records = engine.records if records is None else records
+    engine.noted = {UNDER_WAY: under_way} if under_way else {}
+    (found,) = apply._wait(OPTIONS, [each], Rings(), 0.0, HEAD)
+    assert (found.state, PASSED in engine.noted) == (State.FAILED, False)
+    assert f"another run has worked on it meanwhile ({words}" in found.why.replace(
+        "update succeeded ", "")  # fmt: skip
+
+
+def test_alerts_count_from_the_first_update_after_what_passed() -> None:
+    """Also those of an update that failed, was killed and done again, or was a commit before."""
+    engine: Any = Engine()
+    lines = (HEAD, "succeeded"), (HEAD, "failed"), (OLDER, "succeeded"), (EARLIER, "succeeded")
+    engine.records = [
+        Record("update", result, f"foresite {commit}", f"1970-01-01T00:00:{50 - n}Z")
+        for n, (commit, result) in enumerate(lines)
+    ]
+    for passed, began in ((EARLIER, 48), (OLDER, 49), (HEAD, 50), ("", 0), ("d" * 40, 0)):
+        engine.noted = {PASSED: passed} if passed else {}
+        assert changed_since(engine) == began
 
 
 def test_what_is_in_no_commit_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
     (found,) = apply._wait(OPTIONS, [step("a", State.APPLIED)], Rings(), 0.0, "")
     engine: Any = found.engine
-    assert engine.tags == {}
+    assert engine.noted == {}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@ a Prometheus that is a small HTTP server here."""
 
 import http.server
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from components.making.manifest import Manifest
 from foresite.delivery.rings import look as look_module
 from foresite.delivery.rings import wait as wait_module
-from foresite.delivery.rings.health import Health, Seen, Verdict
-from foresite.delivery.rings.look import VARIABLE, Watched
+from foresite.delivery.rings.health import CLUSTER, Health, Seen, Verdict, Wanted
+from foresite.delivery.rings.look import SERVERS, VARIABLE, Watched
 from foresite.delivery.rings.wait import Waiting, wait
-from foresite.delivery.servers.apiserver import NoAnswerError
+from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
 from schemas.facts.site import Site
 from schemas.model.fleet import Rings
 from tests.kit.repository import all_sites
@@ -47,13 +49,14 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
-def site(clock: Clock, *story: tuple[float, Health], turn: float = 40 * MINUTE) -> Waiting:
+def site(clock: Clock, *story: tuple[float, Health], management: str = "") -> Waiting:
     """A site that is as the story says, from so many minutes after the start on."""
 
     def seen() -> Health:
         return [each for minute, each in story if START + minute * MINUTE <= clock.now][-1]
 
-    watched: Any = SimpleNamespace(site=SimpleNamespace(name="lab-1"), turn=turn, look=seen)
+    of = SimpleNamespace(name="lab-1", file=SimpleNamespace(management=management))
+    watched: Any = SimpleNamespace(site=of, turn=40 * MINUTE, look=seen)
     return Waiting(watched, RINGS)
 
 
@@ -81,15 +84,34 @@ def test_a_ring_is_passed_when_all_were_healthy_for_the_soak(clock: Clock) -> No
 
 
 def test_a_soak_that_is_over_before_a_run_is_not_begun_anew(clock: Clock) -> None:
-    """A run that was killed and started again looks at the objects: they say since when."""
+    """A run that was killed and started again looks at the objects: they say since when. It sees
+    some minutes of it itself."""
     assert wait([site(clock, (0, healthy(-40)))], RINGS, FOREVER, print) is HEALTHY
-    assert minutes(clock) == 0
+    assert minutes(clock) == 5
+
+
+def test_one_healthy_look_passes_no_ring(clock: Clock) -> None:
+    none = Rings(soak_minutes=0, late_minutes=60)
+    story = (0, healthy(0)), (0.1, busy(1)), (9, healthy(0))
+    assert wait([site(clock, *story)], none, FOREVER, print) is HEALTHY
+    assert clock.now == START + 9 * MINUTE + 15
 
 
 def test_a_soak_that_is_disturbed_begins_anew(clock: Clock) -> None:
     story = (0, healthy(0)), (10, busy(3)), (15, healthy(0))
     assert wait([site(clock, *story)], RINGS, FOREVER, print) is HEALTHY
     assert minutes(clock) == 45
+
+
+def test_who_was_healthy_is_not_late_at_the_next_look(clock: Clock) -> None:
+    """Another site of the ring takes 250 minutes."""
+    lines: list[str] = []
+    silent = Health(WAITING, "it does not say")
+    one = site(clock, (0, busy(1, hours=0.1)), (5, healthy(5)), (180, silent), (181, busy(2)),
+               (182, healthy(182)))  # fmt: skip
+    slow = site(clock, *((n * 50, busy(n, of=5, hours=9)) for n in range(5)), (250, healthy(250)))
+    assert wait([one, slow], RINGS, FOREVER, lines.append) is HEALTHY
+    assert minutes(clock) == 280
 
 
 @pytest.mark.parametrize(
@@ -108,11 +130,26 @@ def test_a_soak_that_is_disturbed_begins_anew(clock: Clock) -> None:
 def test_a_site_that_fails_or_is_late_ends_it(
     clock: Clock, story: list[tuple[float, Health]], after: int, words: str
 ) -> None:
-    late, fine = site(clock, *story), site(clock, (0, healthy(0)))
+    late, fine = site(clock, *story), site(clock, (0, healthy(0)), management="another")
     assert wait([fine, late], RINGS, FOREVER, print) is FAILED
     assert minutes(clock) == after
     assert words in late.health.why
     assert fine.health.verdict is HEALTHY
+
+
+def test_sites_of_a_management_cluster_take_turns(clock: Clock) -> None:
+    """The second begins when the first is over: one limit is for both."""
+    first = [(n * 50, busy(n, of=9, hours=9)) for n in range(5)]
+    second = [(0, busy(0, hours=9)), (290, healthy(290))]
+    sites = [site(clock, *first, (250, healthy(250))), site(clock, *second)]
+    assert wait(sites, RINGS, FOREVER, print) is HEALTHY
+    # One that is healthy moves nothing for the other.
+    for management, after in (("", 300), ("another", 100)):
+        clock.now = START
+        stuck = site(clock, (0, busy(0, hours=9)))
+        sites = [site(clock, *first, (250, healthy(250)), management=management), stuck]
+        assert wait(sites, RINGS, FOREVER, print) is FAILED
+        assert minutes(clock) == after
 
 
 def test_what_was_seen_before_stands_while_nobody_answers(clock: Clock) -> None:
@@ -162,7 +199,9 @@ def alert(name: str, since: str = "1970-01-12T15:00:00.5Z", **more: str) -> dict
 
 
 def answer(*alerts: Any) -> dict[str, Any]:
-    return {"status": "success", "data": {"alerts": [*alerts]}}
+    """What Prometheus says of alerts, and of rules."""
+    groups = [{"rules": [{"name": "x", "labels": {"site": "tokyo-1"}}]}]
+    return {"status": "success", "data": {"alerts": [*alerts], "groups": groups}}
 
 
 def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watched:
@@ -171,14 +210,21 @@ def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watc
     assert monitoring
     asked = monitoring.model_copy(update={"prometheus_url": url or None})
     found = Watched(
-        replace(tokyo, file=tokyo.file.model_copy(update={"monitoring": asked})), None, START
+        replace(tokyo, file=tokyo.file.model_copy(update={"monitoring": asked})),
+        None,
+        START + 9e6,  # it may have been applied again since it was changed
+        START,
     )
-    found._wanted = []  # the machines are another test's
+    # The machines are another test's.
+    said = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
+    body = {"apiVersion": "v1", "kind": CLUSTER, "metadata": {"name": "x", "generation": 1},
+            "status": said}  # fmt: skip
+    found._wanted = [Wanted(Manifest("x", body))]
 
     def see(_: Watched) -> Seen:
         if isinstance(seen, Exception):
             raise seen
-        return Seen({}, START, START)
+        return Seen({(CLUSTER, "x"): body}, START, START)
 
     monkeypatch.setattr(Watched, "_seen", see)
     return found
@@ -194,12 +240,15 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
     )
     with prometheus(answer(*others)) as (url, asked):
         assert watched(url, monkeypatch).look().verdict is HEALTHY
-        assert asked == ["/api/v1/alerts"]
+        assert asked == ["/api/v1/alerts", "/api/v1/rules?type=alert"]
     before = alert("Old", "1970-01-12T13:00:00Z", node="host-1")
     with prometheus(answer(before)) as (url, _):
         found = watched(url, monkeypatch).look()
         assert (found.verdict, len(found.notes)) == (HEALTHY, 1)
-        assert "fires since before it was applied: Old node=host-1" in found.notes[0]
+        assert "fires since before it was changed: Old node=host-1" in found.notes[0]
+    with prometheus(answer(alert("Close", "1970-01-12T13:46:10Z"))) as (url, _):
+        # 30 s before it was changed, by a clock that may be behind.
+        assert watched(url, monkeypatch).look().verdict is WAITING
     with prometheus(answer(before, alert("ApiServerDown"), *others)) as (url, _):
         found = watched(url, monkeypatch).look()
         assert (found.verdict, found.why) == (WAITING, "critical alerts fire: ApiServerDown")
@@ -213,6 +262,10 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
         (b"<html>", 200),
         (b"[]", 200),
         ({"status": "error"}, 200),
+        ({"status": "success", "data": {}}, 200),
+        ({"status": "success", "data": {"alerts": []}}, 200),
+        # No rule is this site's: none of its alerts would ever fire.
+        ({"status": "success", "data": {"alerts": [], "groups": []}}, 200),
         (answer(alert("x", "soon")), 200),
         (answer(), 302),
         (answer(), 500),
@@ -227,21 +280,79 @@ def test_a_prometheus_that_does_not_say_holds_it_too(
     assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)
 
 
-def test_the_token_goes_over_tls_or_stays_on_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "a-token")
     with prometheus(answer()) as (url, asked):
+        found = watched(url, monkeypatch).look()
+        assert (found.verdict, f"{SERVERS} does not say" in found.why) == (WAITING, True)
+        monkeypatch.setenv(SERVERS, f"https://prometheus.example {url}/")
+        assert watched(f"{url}/x", monkeypatch).look().verdict is HEALTHY
+        monkeypatch.setenv(SERVERS, "https://prometheus.example")  # not this one's
         assert watched(url, monkeypatch).look().verdict is HEALTHY
-    assert asked == ["/api/v1/alerts Bearer a-token"]
+        monkeypatch.setenv(VARIABLE, "")
+        assert watched(url, monkeypatch).look().verdict is HEALTHY
+    usual, mine = "/api/v1/alerts", "Bearer a-token"
+    rules = "/api/v1/rules?type=alert"
+    assert asked == [f"/x{usual} {mine}", f"/x{rules} {mine}", usual, rules, usual, rules]
     monkeypatch.setattr(look_module, "ask", None)  # nothing is asked
-    found = watched("http://prometheus.example", monkeypatch).look()
-    assert (found.verdict, "over https only" in found.why) == (WAITING, True)
-    monkeypatch.setenv(VARIABLE, " ")
-    found = watched("https://prometheus.example", monkeypatch).look()
-    assert (found.verdict, "is not set" in found.why) == (WAITING, True)
+    for token, server, words in (
+        ("a-token", "http://prometheus.example", "over https only"),
+        (" ", "https://prometheus.example", "is not set"),
+    ):
+        monkeypatch.setenv(VARIABLE, token)
+        monkeypatch.setenv(SERVERS, server)
+        found = watched(server, monkeypatch).look()
+        assert (found.verdict, words in found.why) == (WAITING, True)
 
 
+class Server:
+    """An API server with so many parts of a list."""
+
+    def __init__(self, parts: int) -> None:
+        self.parts, self.asked = parts, list[str]()
+
+    def get(self, path: str) -> Any:
+        self.asked.append(path)
+        more = {"continue": f"a+{len(self.asked)}"} if len(self.asked) < self.parts else {}
+        return {"metadata": more, "items": [{"metadata": {"name": f"ms-{len(self.asked)}"}}]}
+
+
+def test_a_list_in_parts_is_read_to_its_end() -> None:
+    server: Any = Server(3)
+    assert len([*look_module._list(server, "x/machinesets", "labelSelector=a")]) == 3
+    assert server.asked[2] == "/apis/x/machinesets?limit=500&labelSelector=a&continue=a%2B2"
+    endless: Any = Server(999)
+    with pytest.raises(NoAnswerError, match="more than 20000 machinesets"):
+        list(look_module._list(endless, "x/machinesets", ""))
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"),
+    [
+        (NoAnswerError("no route to host"), WAITING),
+        (RefusedError(500, "HTTP 500"), WAITING),
+        (RefusedError(403, "HTTP 403: no"), FAILED),  # this does not pass by itself
+        (RefusedError(401, "HTTP 401: no"), FAILED),
+        (FileNotFoundError("no kubectl"), FAILED),
+        (BlockingIOError("no process"), WAITING),
+    ],
+)
 def test_a_management_cluster_that_does_not_answer_is_no_healthy_site(
-    monkeypatch: pytest.MonkeyPatch,
+    error: Exception, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = watched("", monkeypatch, NoAnswerError("no route to host")).look()
-    assert (found.verdict, found.why) == (WAITING, "mgmt-jp-east does not say: no route to host")
+    found = watched("", monkeypatch, error).look()
+    assert (found.verdict, found.why) == (verdict, f"mgmt-jp-east does not say: {error}")
+
+
+def test_a_server_that_speaks_no_http_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer_once() -> None:
+            connection, _ = server.accept()
+            connection.recv(1000)
+            connection.sendall(b"SSH-2.0-x\r\n")
+            connection.close()
+
+        threading.Thread(target=answer_once, daemon=True).start()
+        found = watched(f"http://127.0.0.1:{server.getsockname()[1]}", monkeypatch).look()
+    assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)

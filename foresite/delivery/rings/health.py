@@ -6,7 +6,9 @@ UpToDate of Machines, which the Machine controller writes after the MachineDeplo
 observedGeneration has moved (machinedeployment_status.go, machine_controller_status.go). Its
 MachineSets are made before that, so they count: those of the present template have all machines. A
 KubeadmControlPlane writes UpToDate and its counts in one pass (controlplane/kubeadm/internal/
-controllers/controller.go, reconcileControlPlaneAndMachinesConditions).
+controllers/controller.go, reconcileControlPlaneAndMachinesConditions). Where it returns before that
+(a Machine that has just gone, a requeue) it writes its observedGeneration with counts of before;
+the next pass puts them right, so a ring is passed after two healthy looks at least (wait.py).
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -18,18 +20,18 @@ from components.effects.fleet import Group
 from components.machines.rollout import duration, limits
 from components.making.manifest import Json, Manifest
 from foresite.command import few
+from foresite.delivery.differences import field_differences
 from schemas.kubernetes.bodies import items, mapping
 
 CLUSTER, DEPLOYMENT, CONTROL_PLANE = "Cluster", "MachineDeployment", "KubeadmControlPlane"
-_TRIES = 3
-"""Errors with one host after which its install counts as failed: the operator tries again."""
-_CLOCKS = 60.0
-"""Seconds by which the controllers' clocks may be behind."""
-_INSTALLS = {"preparing", "provisioning"}
+CLOCKS = 60.0
+"""Seconds by which the clocks of controllers and of Prometheus may be behind."""
 _EXHAUSTED = "(MaxRetry)"
 """In the message where a control plane gives up on a machine (remediation.go)."""
 _ROLLS = ("version", "failureDomain", "bootstrap", "infrastructureRef")
 """Fields of a template for which machines are replaced (mdutil.MachineTemplateUpToDate)."""
+_COMPARED = ("spec.replicas", "spec.kubeadmConfigSpec")
+"""Fields that make or replace machines too, and in which the API server fills in defaults."""
 _OF = "cluster.x-k8s.io/deployment-name"
 _COUNTS = ("replicas", "upToDateReplicas", "availableReplicas")
 
@@ -66,21 +68,22 @@ class Wanted(NamedTuple):
 
 
 class Seen(NamedTuple):
-    """What the management cluster has: objects by kind and name, MachineSets, and hosts; when the
-    update to the revision began, and when they were seen, in seconds of the epoch."""
+    """What the management cluster has: objects by kind and name, and MachineSets; when the update
+    to the revision began, and when they were seen, in seconds of the epoch; ``ahead``: seconds by
+    which the cluster's clock, by which its objects are dated, is ahead of this machine's."""
 
     objects: Mapping[tuple[str, str], Json]
     applied: float
     now: float
     sets: Sequence[Json] = ()
-    hosts: Sequence[Json] = ()
+    ahead: float = 0.0
 
 
 def health(wanted: Iterable[Wanted], seen: Seen, limit: int = 999_999) -> Health:
     """The health of a site at its revision; ``limit`` hosts are provisioned at a time."""
     parts = [(each, _judge(each, seen)) for each in wanted]
     found = [part for _, part in parts]
-    worst = max((part.verdict for part in found), default=Verdict.HEALTHY)
+    worst = max((part.verdict for part in found), default=Verdict.WAITING)
     # Workers of a newer version wait for the control plane.
     hours = {True: [(0.0, 0.0)], False: [(0.0, 0.0)]}
     for (manifest, group), part in parts:
@@ -101,24 +104,27 @@ def _judge(wanted: Wanted, seen: Seen) -> Health:
     body = seen.objects.get((kind, name))
     if body is None:
         return Health(Verdict.WAITING, f"there is no {kind} {name}", 0, of)
-    if why := _hopeless(body, made.body):
+    if why := _hopeless(body, made):
         return Health(Verdict.FAILED, f"{kind} {name} {why}", 0, of)
     found, unseen = Health(Verdict.HEALTHY, _unlike(body, Available="True")), _unseen(body)
     if kind != CLUSTER:
-        found = (_control_plane if kind == CONTROL_PLANE else _deployment)(wanted, body, seen)
+        control = kind == CONTROL_PLANE
+        found = _control_plane(body) if control else _deployment(wanted, body, seen)
     since = max(seen.applied, found.since, *_moved(body, seen, "Available", "RollingOut"))
     verdict = found.verdict or Verdict(bool(unseen or found.why))
     why = f"{kind} {name}: {unseen or found.why}" if verdict else ""
     return found._replace(verdict=verdict, why=why, since=since, done=0 if unseen else found.done)
 
 
-def _hopeless(body: Json, wanted: Json) -> str:
+def _hopeless(body: Json, wanted: Manifest) -> str:
     """Why an object does not become healthy by itself."""
     said = _condition(body, "Remediating")
     if mapping(body, "metadata").get("deletionTimestamp"):
         return "is being deleted"
-    if _revision(body) != _revision(wanted):
-        return "is not of the applied revision: somebody changed it since; apply the site again"
+    other = [e.field for e in field_differences(wanted, body) if e.field.startswith(_COMPARED)]
+    if other or _revision(body) != _revision(wanted.body):
+        where = f" ({few(other, 2)})" if other else ""
+        return f"is not of the applied revision{where}: somebody changed it; apply the site again"
     if said.get("status") == "True" and _EXHAUSTED in str(said.get("message")):
         return f"gives up: {_words(said)}"
     return "has failed" if mapping(body, "status").get("phase") == "Failed" else ""
@@ -135,19 +141,18 @@ def _unseen(body: Json) -> str:
     return ""
 
 
-def _control_plane(wanted: Wanted, body: Json, seen: Seen) -> Health:
+def _control_plane(body: Json) -> Health:
     """All its machines have to be available: with one out, a control plane replaces none."""
     of, counts = _number(body, "spec", "replicas"), [_number(body, "status", e) for e in _COUNTS]
     why = _unlike(body, Available="True", RollingOut="False")
     if not of or counts != [of] * 3:
         why = f"{min(counts)} of {of} machines{_words(_condition(body, 'MachinesReady'), ' ({})')}"
-    failed = _failing(wanted, seen, 1) if why else ""
-    return Health(Verdict.FAILED if failed else Verdict.HEALTHY, failed or why, min(counts), of)
+    return Health(Verdict.HEALTHY, why, min(counts), of)
 
 
 def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     name, of = wanted.manifest.key[3], _number(body, "spec", "replicas")
-    unavailable, surge = limits(wanted.manifest)
+    unavailable, _ = limits(wanted.manifest)
     rolls = mapping(body, "spec", "rollout", "strategy").get("type") != "OnDelete"
     mine = [s for s in seen.sets if mapping(s, "metadata", "labels").get(_OF) == name]
     new = [each for each in mine if _revision(each) == _revision(body)]
@@ -156,10 +161,14 @@ def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     done = sum(_number(each, "status", "availableReplicas") for each in (new if rolls else mine))
     why = _unlike(body, Available="True", **({"RollingOut": "False"} if rolls else {}))
     notes, since = list[str](), 0.0
-    counts = [sum(_number(each, "status", name) for each in new) for name in _COUNTS[:2]]
-    counts += [_number(body, "status", name) for name in _COUNTS[:2]]
-    counts += [sum(_number(each, "spec", "replicas") for each in new)]
-    if any(map(_unseen, mine)) or (rolls and (left or counts != [of] * 5)):
+    least = min(
+        min(_number(body, "status", name), sum(_number(each, "status", name) for each in new))
+        for name in _COUNTS[:2]
+    )
+    # A machine that breaks by itself is replaced again and again: its counts are not the template's
+    # of before.
+    moves = left or sum(_number(e, "spec", "replicas") for e in new) != of
+    if any(map(_unseen, mine)) or (rolls and (moves or least < of - unavailable)):
         hint = f"{done} of {of} machines, and {left} of the template before"
     elif done < of and not why:
         since = _grace(wanted, body, seen)
@@ -169,32 +178,17 @@ def _deployment(wanted: Wanted, body: Json, seen: Seen) -> Health:
     if left and not rolls:
         notes.append(f"{name}: {left} machines keep the template before (OnDelete)")
     why = f"{hint}{_words(_condition(body, 'MachinesReady'), ' ({})')}" if hint else why
-    failed = _failing(wanted, seen, max(1, unavailable + surge)) if why else ""
-    verdict = Verdict.FAILED if failed else Verdict.HEALTHY
-    return Health(verdict, failed or why, done, of, since, notes=() if why else tuple(notes))
+    return Health(Verdict.HEALTHY, why, done, of, since, notes=() if why else tuple(notes))
 
 
 def _grace(wanted: Wanted, body: Json, seen: Seen) -> float:
     """Until when a machine that is missing may be on its way: where machines were made since the
     revision was applied, each has the time that its pool gives it."""
     rolled, scaled = _moved(body, seen, "RollingOut", "ScalingUp")
-    if max(rolled, scaled) < seen.applied - _CLOCKS or wanted.group is None:
+    if max(rolled, scaled) < seen.applied - CLOCKS or wanted.group is None:
         return 0.0
     pace = wanted.group.pace
     return max(seen.applied, rolled) + (pace.startup_seconds or 120 * pace.install_minutes)
-
-
-def _failing(wanted: Wanted, seen: Seen, least: int) -> str:
-    """Which hosts of a group fail to install, where there are so many."""
-    names = {host.name for host in wanted.group.hosts} if wanted.group else ()
-    found = [
-        f"{mapping(each, 'metadata')['name']} ({str(each['status'].get('errorMessage'))[:200]})"
-        for each in seen.hosts
-        if mapping(each, "metadata").get("name") in names
-        and mapping(each, "status", "provisioning").get("state") in _INSTALLS
-        and _number(each, "status", "errorCount") >= _TRIES
-    ]
-    return f"hosts fail to install: {few(found, 2)}" if len(found) >= least else ""
 
 
 def _revision(body: Json) -> Any:
@@ -220,7 +214,7 @@ def _moved(body: Json, seen: Seen, *names: str) -> Iterable[float]:
     for condition in (_condition(body, each) for each in names):
         try:
             said = str(condition["lastTransitionTime"]) if condition else "1970-01-01T00:00:00Z"
-            yield datetime.fromisoformat(said).timestamp()
+            yield datetime.fromisoformat(said).timestamp() - (seen.ahead if condition else 0.0)
         except (KeyError, ValueError):
             yield seen.now
 

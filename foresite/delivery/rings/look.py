@@ -4,7 +4,8 @@ import os
 import time
 from collections.abc import Iterator
 from datetime import datetime
-from urllib.parse import quote
+from http.client import HTTPException
+from urllib.parse import quote, urlsplit
 
 from components.machines.effects import kinds
 from components.machines.fleet import from_site
@@ -13,6 +14,7 @@ from components.making.watch import Severity
 from components.monitoring.routes import SITE_LABEL
 from foresite.command import UsageError, few
 from foresite.delivery.rings.health import (
+    CLOCKS,
     CLUSTER,
     CONTROL_PLANE,
     DEPLOYMENT,
@@ -29,53 +31,69 @@ from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import items, mapping
 
-VARIABLE = "FORESITE_PROMETHEUS_TOKEN"
-_MOST = 1000
-"""Objects of a kind in one answer; of more nothing is said."""
-_ALERTS_BYTES, _ALERTS_SECONDS = 8 << 20, 15.0
-_HOSTS_SECONDS = 60.0
-"""Seconds after which hosts, which are large, are asked for again."""
+VARIABLE, SERVERS = "FORESITE_PROMETHEUS_TOKEN", "FORESITE_PROMETHEUS_URL"
+_MOST, _PARTS = 500, 40
+"""Objects of a kind in one answer, and answers; of more nothing is said."""
+_ANSWER_BYTES, _ANSWER_SECONDS = 8 << 20, 15.0
 _CORE = "cluster.x-k8s.io/v1beta2"
 _KINDS = {"Cluster.cluster.x-k8s.io", kinds.CONTROL_PLANE, kinds.DEPLOYMENT}
 
 
 class Watched:
-    """A site whose ring waits for it; ``applied`` is when its update began, in seconds
-    of the epoch. ``turn`` are the seconds that one machine takes at most."""
+    """A site whose ring waits for it; ``applied`` is when its update began, and ``changed`` when
+    the first one after the commit that passed did, in seconds of the epoch: alerts before that are
+    not of a change that waits. ``beside``: the sites of the ring on its management cluster, which
+    share its limit. ``turn`` are the seconds that one machine takes at most."""
 
-    def __init__(self, site: Site, kubectl: Kubectl | None, applied: float) -> None:
-        self.site, self._kubectl, self._applied = site, kubectl, applied
-        self._hosts_due, fleet = 0.0, from_site(site)
+    def __init__(
+        self,
+        site: Site,
+        kubectl: Kubectl | None,
+        applied: float,
+        changed: float = 0.0,
+        beside: int = 1,
+    ) -> None:
+        self.site, self._kubectl, self._applied, self._changed = site, kubectl, applied, changed
+        self._ruled, fleet = False, from_site(site)
         paces = [each.pace for each in fleet.groups]
         self.turn = max((60.0 * p.install_minutes + p.drain_seconds for p in paces), default=0.0)
         owners = {group.owner[1]: group for group in fleet.groups}
         made = [each for each in expected_objects(site).values() if each.group_kind in _KINDS]
         self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
-        self._limit = fleet.at_once
+        self._limit = max(1, fleet.at_once // beside)
 
     def look(self) -> Health:
         """The health of the site now. A server that does not answer is no healthy site."""
         try:
             found = health(self._wanted, self._seen(), self._limit)
-        except (NoAnswerError, RefusedError) as error:
+        except (NoAnswerError, RefusedError, OSError) as error:
             why = f"{self.site.file.management} does not say: {error}"
-            return Health(Verdict.WAITING, why)
-        if found.verdict is not Verdict.HEALTHY:
+            # Nobody is let in, or there is no kubectl: that does not pass by itself.
+            closed = isinstance(error, FileNotFoundError) or getattr(error, "status", 0) in (
+                401,
+                403,
+            )
+            return Health(Verdict.FAILED if closed else Verdict.WAITING, why)
+        monitoring, name = self.site.file.monitoring, self.site.name
+        asked = monitoring.prometheus_url if monitoring else None
+        if asked is None or found.verdict is not Verdict.HEALTHY:
             return found
         try:
-            before, since = _firing(self.site, self._applied)
-        except (OSError, ValueError, UsageError) as error:
+            before, since = _firing(asked.rstrip("/"), name, self._changed)
+            if not (self._ruled or _ruled(asked.rstrip("/"), name)):
+                raise ValueError(f"it has no alerting rule with the label {SITE_LABEL}={name}")
+            self._ruled = True
+        except (OSError, HTTPException, ValueError, UsageError) as error:
             why = f"Prometheus does not say which alerts fire: {error}"
             return found._replace(verdict=Verdict.WAITING, why=why)
-        notes = [f"fires since before it was applied: {each}" for each in before]
+        notes = *found.notes, *(f"fires since before it was changed: {each}" for each in before)
         why = f"critical alerts fire: {few(since, 3)}" if since else ""
-        verdict = Verdict.WAITING if since else Verdict.HEALTHY
-        return found._replace(verdict=verdict, why=why, notes=(*found.notes, *notes))
+        return found._replace(verdict=Verdict(bool(since)), why=why, notes=notes)
 
     def _seen(self) -> Seen:
         if self._kubectl is None:
-            raise NoAnswerError("there is no kubectl to ask it")
-        names, now, hosts = management_names(self.site), time.time(), list[Json]()
+            raise FileNotFoundError("there is no kubectl to ask it")
+        names, now = management_names(self.site), time.time()
         mine = f"namespaces/{names.namespace}"
         label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
         control = f"controlplane.{_CORE}/{mine}/kubeadmcontrolplanes/{names.control_plane}"
@@ -84,43 +102,62 @@ class Watched:
             found = {(CLUSTER, names.cluster): cluster}
             found[CONTROL_PLANE, names.control_plane] = server.get(f"/apis/{control}")
             for each in _list(server, f"{_CORE}/{mine}/machinedeployments", label):
-                found[DEPLOYMENT, each["metadata"]["name"]] = each
+                found[DEPLOYMENT, str(mapping(each, "metadata").get("name"))] = each
             sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
-            if now >= self._hosts_due:
-                hosts = [*_list(server, f"metal3.io/v1alpha1/{mine}/baremetalhosts", "")]
-                self._hosts_due = now + _HOSTS_SECONDS
+            ahead = server.ahead or 0.0
         there = {key: each for key, each in found.items() if each}
-        return Seen(there, self._applied, now, sets, hosts)
+        return Seen(there, self._applied, now, sets, ahead)
 
 
 def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
-    answer = server.get(f"/apis/{path}?limit={_MOST}&{query}") or {}
-    if mapping(answer, "metadata").get("continue"):
-        raise NoAnswerError(f"more than {_MOST} {path.rpartition('/')[2]}")
-    yield from items(answer, "items")
+    """The objects of a list, part by part."""
+    more = ""
+    for _ in range(_PARTS):
+        answer = server.get(f"/apis/{path}?limit={_MOST}&{query}{more}") or {}
+        yield from items(answer, "items")
+        if not (token := mapping(answer, "metadata").get("continue")):
+            return
+        more = f"&continue={quote(str(token), safe='')}"
+    raise NoAnswerError(f"more than {_PARTS * _MOST} {path.rpartition('/')[2]}")
 
 
-def _firing(site: Site, applied: float) -> tuple[list[str], list[str]]:
-    """The site's own critical alerts that fire: since before it was applied, and since then.
+def _is_for(url: str) -> bool:
+    """True if the token is for this server: Git says where to ask, and never where a token goes."""
+    if not (servers := os.environ.get(SERVERS, "").split()):
+        raise UsageError(f"{VARIABLE} is set, and {SERVERS} does not say for which server it is")
+    origins = {urlsplit(server_url(SERVERS, each))[:2] for each in servers}
+    return urlsplit(url)[:2] in origins
 
-    Raises OSError, ValueError and UsageError where Prometheus does not say.
-    """
-    monitoring = site.file.monitoring
-    if monitoring is None or monitoring.prometheus_url is None:
-        return [], []
-    url, headers = monitoring.prometheus_url.rstrip("/"), {}
-    if VARIABLE in os.environ:
-        url = server_url("prometheus_url", url)
+
+def _asked(url: str, what: str, part: str) -> list[Json]:
+    """A list of what Prometheus says. Raises OSError, HTTPException, ValueError and UsageError."""
+    headers = {}
+    if os.environ.get(VARIABLE) and _is_for(url):
         headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
-    answer = ask(f"{url}/api/v1/alerts", headers, _ALERTS_BYTES, _ALERTS_SECONDS, direct=False)
-    if not isinstance(answer, dict) or answer.get("status") != "success":
+    answer = ask(f"{url}/api/v1/{what}", headers, _ANSWER_BYTES, _ANSWER_SECONDS, direct=False)
+    data = mapping(answer, "data") if isinstance(answer, dict) else {}
+    if not isinstance(data.get(part), list) or answer.get("status") != "success":
         raise ValueError("its answer is none of Prometheus' API")
+    return items(data, part)
+
+
+def _ruled(url: str, site: str) -> bool:
+    """True if Prometheus has a rule of this site: without, no alert would ever fire."""
+    groups = _asked(url, "rules?type=alert", "groups")
+    labels = (mapping(rule, "labels") for group in groups for rule in items(group, "rules"))
+    return any(each.get(SITE_LABEL) == site for each in labels)
+
+
+def _firing(url: str, site: str, changed: float) -> tuple[list[str], list[str]]:
+    """The site's own critical alerts that fire: since before it was changed, and since then."""
     found: tuple[list[str], list[str]] = [], []
-    for each in items(mapping(answer, "data"), "alerts"):
+    for each in _asked(url, "alerts", "alerts"):
         labels = mapping(each, "labels")
         about = labels.get(SITE_LABEL), labels.get("severity"), each.get("state")
-        if about == (site.name, Severity.CRITICAL.value, "firing"):
+        if about == (site, Severity.CRITICAL.value, "firing"):
             since = datetime.fromisoformat(str(each.get("activeAt"))).timestamp()
             which = [f"{k}={labels[k]}" for k in ("instance", "node", "pool") if k in labels]
-            found[since >= applied].append(" ".join([str(labels.get("alertname")), *which]))
+            found[since >= changed - CLOCKS].append(
+                " ".join([str(labels.get("alertname")), *which])
+            )
     return found

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from components.site import is_management
 from foresite.command import UsageError
-from foresite.delivery.stack.applied import Commits, Standing, last_record
+from foresite.delivery.stack.applied import Commits, Standing, last_record, seconds_of
 from foresite.delivery.stack.engine import Engine, Record
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
@@ -105,11 +105,24 @@ def plan(
         step = Step(site, engine, standing, State.DUE if standing.due else State.SAME)
         if not standing.due and waits and step.holds and (record := answer[0]):
             state = State.SAME if record.passed == standing.commit else State.WAITING
-            step = step._replace(
-                state=state, since=datetime.fromisoformat(record.began).timestamp()
-            )
+            step = step._replace(state=state, since=seconds_of(record.began))
         steps.append(if_open(step))
-    return sorted(steps, key=lambda step: (step.ring, step.site.name))
+    steps.sort(key=lambda step: (step.ring, step.site.name))
+    return _again(steps) if waits else steps
+
+
+def _again(steps: list[Step]) -> list[Step]:
+    """The steps, of which those of the ring before the first that is due wait once more: they may
+    have failed since they passed."""
+    due = next((n for n, each in enumerate(steps) if each.state in (State.DUE, State.NOT_NOW)), 0)
+    rings = {each.ring for each in steps[:due] if each.holds and each.ring < steps[due].ring}
+    last, why = max(rings, default=None), "it passed, and is looked at again"
+    return [
+        each._replace(state=State.WAITING, why=why)
+        if each.holds and each.state is State.SAME and each.ring == last
+        else each
+        for each in steps
+    ]
 
 
 def if_open(step: Step) -> Step:

@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from itertools import product
 
 from foresite.command import count
 from foresite.delivery.rings.health import Health, Verdict
@@ -13,6 +14,9 @@ from schemas.model.fleet import Rings
 
 LOOK_SECONDS = 15.0
 """Seconds between two looks at the sites of a ring."""
+_WATCHED = 300.0
+"""Seconds of a soak that one run sees itself: of what came and went while nobody looked, nothing
+is known. Without a soak it is two looks, as one may see counts of before (health.py)."""
 _SAY_SECONDS = 300.0
 """Seconds after which a site's progress is said again, though nothing has moved."""
 _LOOKS = 8
@@ -25,7 +29,9 @@ class Waiting:
     def __init__(self, watched: Watched, rings: Rings) -> None:
         self.name, self.health = watched.site.name, Health(Verdict.WAITING)
         self._watched, self._bound = watched, 60.0 * rings.late_minutes
-        self._moved, self._disturbed, self._end, self._late = time.time(), 0.0, 0.0, float("inf")
+        self._patience = watched.turn + self._bound
+        self.management, self.moved = watched.site.file.management, time.time()
+        self._well, self._disturbed, self._end, self._late = 0.0, 0.0, 0.0, float("inf")
         self._said: tuple[object, float] = (), 0.0
 
     @property
@@ -39,12 +45,14 @@ class Waiting:
         if found.of and not self._end:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
-        self._moved = now if found.done > before.done else self._moved
+        self.moved = now if found.done > before.done else self.moved
+        if found.verdict is Verdict.HEALTHY:  # what comes after is another rollout, or a repair
+            self._well, self._end, self._late = now, 0.0, float("inf")
         if found.verdict is Verdict.WAITING:
             self._disturbed = now
             if not found.of:  # it was not seen: what is known of it stands
                 found = found._replace(done=before.done, of=before.of)
-            if now > min(self._late, self._moved + self._watched.turn + self._bound):
+            if now > min(self._late, max(self.moved, self._well) + self._patience):
                 found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
         self.health = found
 
@@ -67,24 +75,31 @@ def wait(
 ) -> Verdict:
     """Wait for the sites of a ring until a time: healthy, and for the soak; still waiting; or
     failed."""
-    soaking = False
+    watched = 0.0
     while True:
         with ThreadPoolExecutor(_LOOKS) as pool:
             list(pool.map(Waiting.look, sites))
         worst = max(each.health.verdict for each in sites)
+        # The Bare Metal Operator has one limit for all sites of a cluster: they take turns.
+        for one, other in product(sites, sites):
+            if one.management == other.management:
+                one.moved = max(one.moved, other.moved)
         for line in filter(None, (each.news() for each in sites)):
             tell(line)
         if worst is Verdict.FAILED:
             return worst
         now, rest = time.time(), LOOK_SECONDS
         if worst is Verdict.HEALTHY:
-            passed = max(each.since for each in sites) + 60 * rings.soak_minutes
+            soak, begins = 60 * rings.soak_minutes, not watched
+            watched = watched or now
+            passed = max(max(each.since for each in sites) + soak,
+                         watched + max(min(soak, _WATCHED), LOOK_SECONDS))  # fmt: skip
             if now >= passed:
                 return worst
-            if not soaking:
+            if begins:
                 tell(f"healthy: the next ring begins at {clock(passed)} if it stays so")
             rest = min(rest, passed - now)
-        soaking = worst is Verdict.HEALTHY
+        watched = watched if worst is Verdict.HEALTHY else 0.0
         if now + rest > until:
             return Verdict.WAITING
         time.sleep(rest)

@@ -8,6 +8,7 @@ it may have failed, or never have come to the site.
 import re
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -169,6 +170,35 @@ def last_record(engine: Engine) -> tuple[Record | None, str]:
     record, tags = engine.last_record(), engine.tags()
     passed, under_way = (tags.get(name, "") for name in (PASSED, UNDER_WAY))
     return record and record._replace(passed=passed), under_way
+
+
+def changed_since(engine: Engine) -> float:
+    """When the first update after the commit that passed last began, in seconds of the epoch; 0
+    where no commit is known to have passed. Raises EngineError."""
+    passed, began = engine.tags().get(PASSED, ""), ""
+    for each in engine.history(_HISTORY) if passed else ():
+        if each[:3] == ("update", "succeeded", message(passed)):
+            return seconds_of(began or each.began)
+        began = each.began
+    return 0.0
+
+
+def seconds_of(time: str) -> float:
+    """A time of a history in seconds of the epoch; 0 where it is none."""
+    try:
+        return datetime.fromisoformat(time).timestamp()
+    except ValueError:
+        return 0.0
+
+
+def overtaken(engine: Engine, commit: str) -> str:
+    """What another run did to a stack since this commit was applied to it; empty: nothing. Raises
+    EngineError."""
+    record, under_way = last_record(engine)
+    if record and record[:3] == ("update", "succeeded", message(commit)) and not under_way:
+        return ""
+    said = message(under_way) if under_way else " ".join(record[:3]) if record else "no history"
+    return f"another run has worked on it meanwhile ({said[:100]}); run the same command again"
 
 
 class Allowances:
