@@ -26,20 +26,13 @@ from foresite.delivery.servers.probe import kubectl_of
 from foresite.delivery.stack.applied import (
     Allowances,
     Commits,
-<<<<<<< HEAD
-    last_record,
-    last_success,
-    message,
-)
-from foresite.delivery.stack.engine import PASSED, Engine, lock_site
-=======
     changed_since,
+    last_record,
     last_success,
     message,
     overtaken,
 )
 from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Engine, lock_site
->>>>>>> 176246c6ea12ee18c2ebf8e98edf4fef8187a217
 from foresite.delivery.stack.engines import engine_for
 from preview.gates import parse_allowances
 from schemas.facts.adopted import management_names

@@ -16,11 +16,7 @@ from controlplane.errors import ApiError
 from foresite.command import FOUND, OK, Stopped, UsageError
 from foresite.commands import apply, up
 from foresite.delivery.stack.applied import Commits, message
-<<<<<<< HEAD
-from foresite.delivery.stack.engine import UNDER_WAY, Engine, Record
-=======
-from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Record
->>>>>>> 176246c6ea12ee18c2ebf8e98edf4fef8187a217
+from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Engine, Record
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.load import load_site
