@@ -30,9 +30,7 @@ from schemas.reading.catalogue import hardware_catalogue, load_release, release_
 from schemas.reading.wording import Generator, pattern_of
 
 FILE = Path(__file__).parent / "site.schema.json"
-
 Node = dict[str, Any]
-
 _OCTET = r"([1-9]?[0-9]|1[0-9][0-9]|2[0-4][0-9]|25[0-5])"
 # The newest draft that every editor reads; what is used here means the same in draft 2020-12.
 _DIALECT = "http://json-schema.org/draft-07/schema#"

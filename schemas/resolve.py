@@ -60,7 +60,6 @@ class UnknownPathError(UsageError):
 
 MAX_PATH = 512
 """Characters of a path at most; the longest that leads anywhere takes half of it."""
-
 COMPUTED: dict[str, tuple[str, Callable[[Site, Pool], Any]]] = {
     "replicas": ("Machines of the pool: its hosts less the spares.", Site.replicas),
     "version": ("Kubernetes version of the pool's machines.", Site.version),

@@ -20,7 +20,6 @@ DEADLINE_S = 30
 """Seconds that a component may take for the objects of one site."""
 MAX_OBJECTS, MAX_BYTES = 2000, 4 * 1024 * 1024
 """The most objects of a component at one site, and their bytes."""
-
 _ZONES = {"1": "AAA12", "2": "BBB-14"}
 """Zones whose days are never the same: a component that asks for the day makes other objects."""
 

@@ -16,7 +16,6 @@ MAX_DEPTH = 100
 """Levels of nesting; the deepest CRD has half as many."""
 MAX_VALUES = 200_000
 """Keys and values that a file of a site may have; Calico 3.32 with its definitions has a third."""
-
 _WORDS: dict[str, bool | None] = {
     form: value
     for value, words in (

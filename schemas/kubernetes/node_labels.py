@@ -29,7 +29,6 @@ HOST_LABEL = "metal3.io/uuid"
 """By this label the Metal3 provider finds the node of a host, to set its providerID."""
 MAX_ARGUMENT = 1024
 """Characters that a kubelet argument may have (KubeadmConfigSpec, kubeletExtraArgs[].value)."""
-
 _BY_FORESITE = {POOL_LABEL, ACCELERATOR_LABEL, RAILS_LABEL, SRIOV_LABEL, REGION_LABEL, ZONE_LABEL}
 _BY_OTHERS = {HOST_LABEL, HOSTNAME_LABEL, "kubernetes.io/os", "kubernetes.io/arch"}
 _SET_BY_THE_SYSTEM = _BY_FORESITE | _BY_OTHERS

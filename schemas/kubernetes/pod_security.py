@@ -7,7 +7,6 @@ PREFIX = "pod-security.kubernetes.io/"
 """Prefix of the labels for a namespace's levels."""
 MODES = ("enforce", "audit", "warn")
 ENFORCE = f"{PREFIX}enforce"
-
 _LISTS = read_table(__file__)
 BASELINE_CAPABILITIES, RESTRICTED_CAPABILITIES, SYSCTLS, VOLUMES = (
     tuple(_LISTS[name])

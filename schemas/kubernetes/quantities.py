@@ -19,7 +19,6 @@ _FORM = re.compile(
     r"(?:([KMGTPE]i|[numkMGTPE])|[eE]([+-]?[0-9]{1,2}))?"
 )
 """Longer numbers than these are nobody's, and would take memory: they stay texts."""
-
 _FACTORS = {
     **{prefix: Fraction(10) ** power for prefix, power in
        zip("numkMGTPE", (-9, -6, -3, 3, 6, 9, 12, 15, 18), strict=True)},

@@ -25,26 +25,16 @@ from schemas.model.vocabulary import ModelBy
 
 ShortName = Annotated[str, text_form("[a-z0-9]([-a-z0-9.]{0,38}[a-z0-9])?", "gpu-v100-32gb")]
 """Short name of a model at this site."""
-
 PciId = Annotated[str, text_form("[0-9a-f]{4}", "10de")]
 """Four hexadecimal digits of a PCI vendor, device or class, in lower case."""
-
-
 Capability = Annotated[str, text_form("[A-Z][A-Z_]{2,30}", "SYS_ADMIN")]
 """A Linux capability, without CAP_."""
-
-
 VariableName = Annotated[str, text_form("[A-Za-z_][A-Za-z0-9_]{0,127}")]
 """Name of an environment variable."""
-
-
 MigProfile = Annotated[str, text_form(r"[1-9]g\.[1-9][0-9]{0,2}gb", "1g.10gb", longest=63)]
 """A MIG profile: compute slices and memory."""
-
 MIG_PREFIX = "all-"
 """Beginning of a configuration that divides every card of a host alike (NVIDIA/mig-parted)."""
-
-
 _MIG = rf"^{MIG_PREFIX}[1-9]g\.[1-9][0-9]{{0,2}}gb$"
 
 

@@ -23,7 +23,6 @@ Identity = Annotated[
     AfterValidator(_demand_own),
 ]
 """The name of a user or a group as the API server knows it, with the prefix of its issuer."""
-
 Identities = Annotated[list[Identity], Field(max_length=50)]
 """Users or groups."""
 

@@ -85,37 +85,29 @@ def _demand_free(port: int) -> int:
 
 Host = Annotated[str, text_form(HOST, "10.16.0.2", longest=253)]
 """A DNS name or an IPv4 address."""
-
 Server = Annotated[Host, AfterValidator(_demand_reachable)]
 """A host that other machines reach."""
-
 HostAddress = Annotated[Ipv4, AfterValidator(_demand_reachable)]
 """An IPv4 address that a machine can have, and that others reach."""
-
 HostNetwork = Annotated[Network, AfterValidator(_demand_usable)]
 """A network whose addresses machines, pods or Services can have."""
-
 HostAddress6 = Annotated[
     str, text_form("[0-9a-f:]{2,39}", "2001:db8:a::1"), AfterValidator(_demand_usable6)
 ]
 """An IPv6 address that a machine can have, in the short form of RFC 5952."""
-
 Network6 = Annotated[
     str,
     text_form("[0-9a-f:]{2,39}/(12[0-8]|1[01][0-9]|[1-9]?[0-9])", "2001:db8:a::/64"),
     AfterValidator(_demand_usable6),
 ]
 """An IPv6 network in CIDR notation and short form, with no bit set behind its prefix."""
-
 ApiPort = Annotated[int, Field(ge=1, le=65535), AfterValidator(_demand_free)]
 """A TCP port of control planes that none of their own programs has."""
-
 HttpUrl = Annotated[
     str,
     AfterValidator(_demand_url),
     text_form(f"https?://{HOST}(:{PORT})?{_PATH}", "https://registry.tokyo-1.example", longest=512),
 ]
 """An http or https URL of a server that other machines reach: no credentials, query, fragment."""
-
 RegistryUrl = Annotated[HttpUrl, AfterValidator(_demand_bare)]
 """A container registry: a URL without a path, as containerd adds /v2 itself."""

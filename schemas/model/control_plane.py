@@ -20,10 +20,8 @@ from schemas.model.primitives import (
 
 Plain = Annotated[str, text_form("[ -z|~]+", "kubernetes", longest=1024)]
 """Printable ASCII without braces."""
-
 Conditions = Annotated[dict[Plain, Plain], Field(max_length=20)]
 """Conditions in CEL by the message of whoever does not meet them."""
-
 Flags = Annotated[
     dict[Annotated[str, text_form("[a-z][a-z0-9-]{0,62}", "v")], Plain], Field(max_length=50)
 ]

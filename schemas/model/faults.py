@@ -10,7 +10,6 @@ from schemas.model.primitives import text_form
 FaultName = Annotated[str, text_form("[a-z][a-z0-9]*(-[a-z][a-z0-9]*)*", "disk-full", longest=40)]
 """Name of a fault: words of small letters and digits, with dashes between them. Each word begins
 with a letter, so that the condition's type leads back to it."""
-
 RECORDS: Mapping[str, Mapping[str, str]] = read_table(__file__)
 """The faults of Foresite's own checks by name."""
 KUBERNETES_CONDITIONS = frozenset(

@@ -63,16 +63,12 @@ class BondHash(StrEnum):
 
 NicName = Annotated[str, text_form(_NIC, "nic0"), AfterValidator(_demand_free)]
 """The name that a NIC gets: at most 10 small letters and digits."""
-
 BondName = Annotated[str, text_form("bond[0-7]", "bond0")]
 """The name of a bond, counted from bond0: cloud-init names them so, whatever a template says."""
-
 Device = Annotated[str, text_form(rf"{_NIC}(\.{_VLAN})?", "bond0.210")]
 """A NIC, a bond, or a VLAN of one of them: its name, a dot, and the id from 1 to 4094."""
-
 NetworkName = Annotated[str, text_form("[a-z][a-z0-9]{1,14}", "storage")]
 """The name of a network: 2 to 15 small letters and digits."""
-
 Mtu = Annotated[int, Field(ge=1280, le=9000, examples=[9000])]
 """A largest packet in bytes; Metal3 takes no more than 9000."""
 

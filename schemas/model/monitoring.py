@@ -13,7 +13,6 @@ from schemas.model.vocabulary import ReceiverKind
 
 SecretKey = Annotated[str, text_form("[-._a-zA-Z0-9]{1,253}", "url", "routing-key")]
 """A key of a Secret's data."""
-
 ScrapeJob = Annotated[str, text_form("[a-zA-Z0-9]([-_./a-zA-Z0-9]{0,126}[a-zA-Z0-9])?")]
 """The value of the label ``job`` in Prometheus."""
 

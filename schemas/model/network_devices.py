@@ -10,13 +10,10 @@ from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 
 InterfaceName = Annotated[str, text_form("[a-zA-Z][a-zA-Z0-9_.-]{0,14}", "ens1f0np0")]
 """The name of a network interface on a host, at most 15 characters as in Linux."""
-
 HcaName = Annotated[str, text_form("[a-zA-Z][a-zA-Z0-9_-]{0,30}", "mlx5_0")]
 """The name of an RDMA device, as ibv_devices shows it."""
-
 Gbps = Annotated[int, Field(ge=1, le=3200, examples=[400])]
 """Rate of a link in Gbit/s."""
-
 ResourceLabel = Annotated[str, text_form("[a-z0-9]+(_[a-z0-9]+)*", "hca", longest=42)]
 """The part of a resource's name behind the slash: no dashes, as both plugins refuse them, and no
 two underscores in a row, as a network's name is made of it."""

@@ -18,37 +18,28 @@ TABLE_SIZE = 1_048_573
 """Entries of the Maglev table unless a site says otherwise: one size for sites of every size, as
 another size moves nearly every key. At 400 hosts the loss of one moves 0.40 % of the keys, 1.6
 times its share; Envoy's own default of 65,537 moves 1.26 % (docs/object-cache.md)."""
-
 UrlPath = Annotated[str, text_form("(/[A-Za-z0-9_.~-]+)+", "/healthz", longest=128)]
 """The path of a URL."""
-
 BucketName = Annotated[str, text_form("[a-z0-9]([-a-z0-9.]{1,61}[a-z0-9])", "vision")]
 """A bucket's name: 3 to 63 lower-case letters, digits, dots and dashes, as in S3."""
-
 RegistryHost = Annotated[
     str, text_form(REGISTRY, "docker.io", "registry.example:5000", longest=197)
 ]
 """A container registry as it stands in image references."""
-
 ServiceName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,53}[a-z0-9])?", "cache")]
 """The name of a Service (RFC 1035: a letter first), with room for the ``-servers`` of another."""
-
 Port = Annotated[int, Field(ge=1024, le=32767)]
 """A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
-
 _MOUNTED_PATH = r"^(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+$"
-
 DataPath = Annotated[
     str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/srv/nvme/cache"])
 ]
 """A folder on a host that is mounted into pods, so without a colon (Kubernetes 1.34,
 Container.volumeMounts.mountPath)."""
-
 ConfigPath = Annotated[
     str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/etc/cache/buckets.json"])
 ]
 """A file in a container whose folder is mounted, so without a colon."""
-
 Audience = Annotated[str, text_form("[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?", "cache")]
 """The audience of tokens."""
 

@@ -10,10 +10,8 @@ from schemas.model.vocabulary import ClusterRule, Severity
 
 Sentence = Annotated[str, Field(min_length=10, max_length=300, pattern=r"^[^\n]+$")]
 """A reason that a stranger understands a year later."""
-
 Day = Annotated[str, text_form("20[0-9]{2}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", "2027-06-30")]
 """A day of the calendar."""
-
 _OBJECT = r"[A-Z][A-Za-z0-9]* ([a-z0-9*][-a-z0-9.*]*/)?[a-z0-9*][-a-z0-9.:*]*"
 ObjectPattern = Annotated[
     str,

@@ -108,40 +108,30 @@ def _short_prefix(value: str) -> str:
 
 OsName = Annotated[str, text_form("[a-z0-9]([-a-z0-9.]{0,40}[a-z0-9])?", "ubuntu-24.04")]
 """The name of an operating system in a release."""
-
 SiteName = Annotated[str, text_form("[a-z][a-z0-9-]{1,38}[a-z0-9]", "tokyo-1")]
 """A site's name: also its file's, its Pulumi stack's, its Cluster's and its namespace's."""
-
 DnsLabel = Annotated[str, Field(pattern=DNS_LABEL_PATTERN, examples=["v100"])]
 """A DNS label (RFC 1123): at most 63 lower-case letters, digits and dashes."""
-
 PoolName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,28}[a-z0-9])?", "v100")]
 """A pool's name: a DNS label of at most 30 characters, as a zone and a hash are added to it."""
-
 ZoneName = Annotated[str, text_form("[a-z0-9]([-a-z0-9]{0,13}[a-z0-9])?", "a")]
 """A network zone's name: a DNS label of at most 15 characters."""
-
 ContextName = Annotated[str, text_form("[A-Za-z0-9][A-Za-z0-9._@:/-]{0,126}", "mgmt-jp-east")]
 """The name of a context in a kubeconfig."""
-
 Ipv4 = Annotated[str, Field(pattern=IPV4_PATTERN, examples=["10.16.0.10"])]
 """An IPv4 address in dotted form, without leading zeros."""
-
 Network = Annotated[
     str, text_form(rf"{IPV4}/(3[0-2]|[12]?[0-9])", "10.16.0.0/22"), AfterValidator(_canonical)
 ]
 """An IPv4 network in CIDR notation, with no bit set behind its prefix."""
-
 KubernetesVersion = Annotated[
     str, text_form(r"v1\.(0|[1-9][0-9]{0,2})\.(0|[1-9][0-9]{0,2})", "v1.34.3")
 ]
 """A Kubernetes release with its ``v``, as Cluster API spells it."""
-
 RelativePath = Annotated[
     str, text_form(f"{_FILE_NAME}(/{_FILE_NAME})*", "pod-network/flannel.yaml", longest=200)
 ]
 """A file below ``sites/``; a path cannot lead out of it."""
-
 LabelKey = Annotated[
     str,
     text_form(f"({SUBDOMAIN}/)?{QUALIFIED}", "example.com/team", longest=317),
@@ -149,48 +139,36 @@ LabelKey = Annotated[
 ]
 """The key of a Kubernetes label or taint: a qualified name (k8s.io/apimachinery 0.34.3,
 pkg/api/validate/content/kube.go, IsLabelKey)."""
-
 LabelValue = Annotated[str, text_form("([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", "vision")]
 """The value of a Kubernetes label or taint."""
-
 HostFolder = Annotated[
     str, text_form("(/|(/[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+)", "/", longest=256)
 ]
 """A folder of a host, or its root."""
-
 SecretName = Annotated[str, text_form(SUBDOMAIN, "bmc", longest=122)]
 """The name of a Secret."""
-
 Percent = Annotated[int, Field(ge=1, le=99, examples=[10])]
 """A share in per cent, as a whole number."""
-
 Sha256 = Annotated[str, text_form("[0-9a-f]{64}")]
 """The SHA-256 of a file in lower-case hexadecimal."""
-
 ImageName = Annotated[str, text_form(_IMAGE, _AN_IMAGE, longest=255)]
 """A container image without its tag."""
-
 ImageReference = Annotated[
     str, text_form(f"{_IMAGE}:{TAG}@{DIGEST}", f"{_AN_IMAGE}:v1.2.3@sha256:…", longest=512)
 ]
 """A container image with its tag, for people, and its digest, for machines."""
-
-
 AbsolutePath = Annotated[
     str, text_form(r"(/\.?[A-Za-z0-9_:@+-][A-Za-z0-9_.:@+-]*)+", "/dev/mncore0", longest=256)
 ]
 """A path on a host, without parts that lead elsewhere."""
-
 Command = Annotated[
     list[Annotated[str, Field(min_length=1, max_length=512)]], Field(min_length=1, max_length=32)
 ]
 """A program and its arguments."""
-
 DomainName = Annotated[
     str, text_form(rf"{_LABEL}(\.{_LABEL})+", "accelerators.example.com", longest=189)
 ]
 """A DNS name of two labels or more."""
-
 ResourceName = Annotated[str, text_form(f"{SUBDOMAIN}/{QUALIFIED}", "nvidia.com/gpu", longest=253)]
 """The name of an extended resource: a domain, a slash and a name. A quota writes ``requests.``
 before it, and the whole must stay a label key (Kubernetes, IsExtendedResourceName)."""

@@ -17,18 +17,15 @@ from schemas.model.scheduling import KubeScheduler, Priority
 from schemas.model.site_file import SiteFile
 
 Key = tuple[str, ...]
-
 KEYS: tuple[Key, ...] = tuple(tuple(each.split(".")) for each in read_table(__file__)["keys"])
 """What a region may say. What tells a site from another may not be in it: its networks and
 addresses, its contexts, its pools and teams; and versions, so that each site is upgraded alone."""
-
 BUNDLED: dict[str, Key] = {
     "schedulers": ("scheduling", "backends", "*", "scheduler"),
     "priorities": ("scheduling", "priorities"),
     "receivers": ("monitoring", "receivers"),
 }
 """Kinds of bundles, and where a site file may name one; ``*`` is any item of a list."""
-
 _Receivers = Annotated[list[Receiver], Field(min_length=1, max_length=20)]
 
 

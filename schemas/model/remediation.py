@@ -22,13 +22,9 @@ from schemas.model.vocabulary import Eviction, Fault, RemediatorKind
 
 Xid = Annotated[int, Field(ge=1, le=999)]
 """The number of an error of NVIDIA's driver, as its kernel messages have it."""
-
-
 ALWAYS_REPAIRED = {RemediatorKind.NODE_OPERATION_CONTROLLER: 2, RemediatorKind.MEDIK8S: 1}
 """Faulty hosts of a pool that are mended whatever share they are: one that is quarantined is not to
 keep the next in use (node_repair/decide.py, ``ALWAYS``). medik8s has no such."""
-
-
 _XIDS = read_table(__file__, "xids.toml")
 
 
@@ -214,7 +210,6 @@ class Remediation(Model):
     device_taints: bool = False
     """True if a DeviceTaintRule takes a single faulty device out of use, so that the host's other
     devices stay in use. Needs a DRA driver."""
-
     bad_devices: BadDevices | None = None
     """What happens by the number of a host's bad devices; default: up to half of them are taken
     out, and with more an alert calls a person."""

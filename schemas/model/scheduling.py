@@ -12,14 +12,10 @@ from schemas.model.vocabulary import BackendKind, TopologyLevel
 
 Count = Annotated[int, Field(ge=0, le=1_000_000)]
 """Accelerators of one model."""
-
 Day = Annotated[str, text_form("20[0-9]{2}-[01][0-9]-[0-3][0-9]", "2026-12-01")]
 """A date."""
-
 Clock = Annotated[str, text_form("([01][0-9]|2[0-3]):[0-5][0-9]", "22:00")]
 """A time of day."""
-
-
 ZoneOfTime = Annotated[str, text_form("[A-Za-z][A-Za-z0-9_+/-]{1,39}", "Asia/Tokyo")]
 """A time zone."""
 

@@ -27,7 +27,6 @@ M = TypeVar("M", bound=Model)
 CATALOGUE = Path(__file__).resolve().parent.parent / "catalogue"
 SHOWN, OWN = "schemas/catalogue", "catalogue"
 """Paths of the built-in catalogue's files in texts that a person reads, and of a repository's."""
-
 _DATA = re.compile(r"(releases/)?[^.].*\.ya?ml")
 _READ = re.compile(r"(hardware|accelerators|releases/.*)\.yaml")
 _WHY = "sites that name it would silently mean something else, now or after an upgrade"

@@ -19,7 +19,6 @@ from schemas.model.texts import Words, nearest, words
 from schemas.reading.suggested_value import fits, tidy
 
 Node = dict[str, Any]
-
 _TABLE = read_table(__file__)
 TYPES: Mapping[str, str] = _TABLE["types"]
 _YES = {**dict.fromkeys(("yes", "y", "on"), "true"), **dict.fromkeys(("no", "n", "off"), "false")}

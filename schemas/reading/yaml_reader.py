@@ -21,7 +21,6 @@ __all__ = ["Document", "Json", "Path", "read_yaml"]
 MAX_DEPTH: Final = 32
 MAX_VALUES: Final = 10_000
 """Keys and values of one file; few bytes can spell many, and each costs time."""
-
 _KINDS: Final = {type(None): "null", bool: "true or false", int: "a number", float: "a number"}
 _CONSTANTS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),

@@ -23,7 +23,6 @@ MAX_BYTES = 64 * 1024
 MAX_PROBLEMS = 50
 """More than a person reads at once; it also bounds the time that a hostile file can take."""
 SPLIT_FILE = "split the file, or move hosts to the host list"
-
 _HIDDEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp"})
 _LONE_RETURN = re.compile(r"\r(?!\n)")
 _BYTE_ORDER_MARKS = (
@@ -34,16 +33,13 @@ _BYTE_ORDER_MARKS = (
     (b"\xfe\xff", "UTF-16"),
     (b"\xef\xbb\xbf", "UTF-8 with a byte order mark"),
 )
-
 _COMMENT_OR_KEY_MARK = re.compile(r"#[^\n]*|\?")
 _BLOCK_HEADER = re.compile(r"[|>]([1-9]?[-+]?[1-9]?)(?:[ \t]+#[^\n]*|[ \t\r]*)(?:\n|\Z)")
 _BLOCK_BODY = re.compile(r"(?P<blanks>(?: *\r?\n)*)(?P<indent> *)(?=[^ \r\n])")
 _LINE = re.compile(r"\n( *)([^\n]*)")
-
 _QUOTE = "put the value in quotes"
 _TABLE = read_table(__file__)
 _Fault: TypeAlias = tuple[int, str, str]
-
 Span: TypeAlias = tuple[int, int, str, int]
 """A scalar or an outermost flow collection: its start and end in the text, its style (empty for
 plain, ``"``, ``'``, ``|``, ``>``, and ``[`` for a collection), and the column of the block that

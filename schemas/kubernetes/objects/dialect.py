@@ -14,7 +14,6 @@ from schemas.kubernetes.tables import read_table
 
 Schema = dict[str, Any]
 """A schema in OpenAPI's dialect, as CRDs have it, or in JSON Schema's."""
-
 WIDTH = 100
 WORTH_SHARING = 200
 """Characters from which on a schema that CRDs repeat is stored once, beside them."""
@@ -39,10 +38,8 @@ BOUNDS, OTHER_FACTS, DROPPED = (
 """Keywords with the meaning of JSON Schema draft 4, other facts, and what is not kept."""
 RULE_FACTS = ("rule", "reason", "fieldPath", "optionalOldSelf")
 """Fields of a CEL rule that are kept; its message is prose."""
-
 INTEGER_FORMATS = {"int32": 2**31, "int64": 2**63}
 """Format -> the first number that does not fit."""
-
 _DATE = "[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])"
 _HOUR_MINUTE = "([01][0-9]|2[0-3]):[0-5][0-9]"
 _64 = r"([A-Za-z0-9+/][\r\n]*)"
@@ -54,7 +51,6 @@ STRING_FORMATS = {
 }
 """Format -> what the server's parser takes, as a pattern, as libraries of JSON Schema differ.
 Sources: encoding/base64, RFC 3339, resource.ParseQuantity, url.ParseRequestURI."""
-
 FORMATS = frozenset(("double", *INTEGER_FORMATS, *STRING_FORMATS))
 
 

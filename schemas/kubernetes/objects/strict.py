@@ -15,7 +15,6 @@ OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 REF = "#/definitions/"
 Keys = frozenset[str] | None
 """The keys that some objects have, at any depth; None for all that there may be."""
-
 _LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
 DNS_LABEL = {"type": "string", "pattern": f"^{_LABEL}$", "maxLength": 63}
