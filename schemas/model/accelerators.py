@@ -31,17 +31,21 @@ Capability = Annotated[str, text_form("[A-Z][A-Z_]{2,30}", "SYS_ADMIN")]
 """A Linux capability, without CAP_."""
 VariableName = Annotated[str, text_form("[A-Za-z_][A-Za-z0-9_]{0,127}")]
 """Name of an environment variable."""
-MigProfile = Annotated[str, text_form(r"[1-9]g\.[1-9][0-9]{0,2}gb", "1g.10gb", longest=63)]
+_MIG = r"[1-9]g\.[1-9][0-9]{0,2}gb"
+MigProfile = Annotated[str, text_form(_MIG, "1g.10gb", longest=63)]
 """A MIG profile: compute slices and memory."""
+Expressions = Annotated[
+    list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
+]
+"""Conditions in CEL, all of which must hold."""
 MIG_PREFIX = "all-"
 """Beginning of a configuration that divides every card of a host alike (NVIDIA/mig-parted)."""
-_MIG = rf"^{MIG_PREFIX}[1-9]g\.[1-9][0-9]{{0,2}}gb$"
 
 
 class Sharing(Model):
     """The division of each card of a host into equal shares, in one of three ways."""
 
-    mig: Annotated[str, Field(pattern=_MIG, examples=["all-1g.10gb"])] | None = None
+    mig: Annotated[str, text_form(f"{MIG_PREFIX}{_MIG}", "all-1g.10gb")] | None = None
     """MIG profile of every slice, such as all-1g.10gb: memory and processors of its own."""
     time_slicing: Annotated[int, Field(ge=2, le=64)] | None = None
     """Pods that take turns on a card; they share its memory, and nothing isolates them."""
@@ -159,13 +163,9 @@ class Dra(Model):
 
     driver: Annotated[str, text_form(SUBDOMAIN, longest=63)]
     """Name of the driver, such as gpu.nvidia.com."""
-    expressions: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
-    ] = []
+    expressions: Expressions = []
     """CEL expressions on ``device`` that must all hold: DeviceClass spec.selectors[].cel."""
-    mig_expressions: Annotated[
-        list[Annotated[str, Field(min_length=1, max_length=1024)]], Field(max_length=16)
-    ] = []
+    mig_expressions: Expressions = []
     """Those of the model's MIG slices, beside the profile of a slice."""
 
 

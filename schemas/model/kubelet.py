@@ -16,9 +16,7 @@ CpuOption = Literal[
 ]
 """Those without a feature gate (Kubernetes 1.34 to 1.37, cm/cpumanager/policy_options.go)."""
 CpuSet = Annotated[
-    str,
-    text_form("[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,63}"),
-    Field(examples=["0-1,64-65"]),
+    str, text_form("[0-9]{1,4}(-[0-9]{1,4})?(,[0-9]{1,4}(-[0-9]{1,4})?){0,63}", "0-1,64-65")
 ]
 """Numbers of processors."""
 NumaMemory = Annotated[str, text_form("(0|[0-9]{1,9}([kMGT]|[KMGT]i))", "1274Mi")]

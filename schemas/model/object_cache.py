@@ -30,15 +30,11 @@ ServiceName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,53}[a-z0-9])?", "cache
 """The name of a Service (RFC 1035: a letter first), with room for the ``-servers`` of another."""
 Port = Annotated[int, Field(ge=1024, le=32767)]
 """A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
-_MOUNTED_PATH = r"^(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+$"
-DataPath = Annotated[
-    str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/srv/nvme/cache"])
-]
+_MOUNTED_PATH = r"(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+"
+DataPath = Annotated[str, text_form(_MOUNTED_PATH, "/srv/nvme/cache", longest=256)]
 """A folder on a host that is mounted into pods, so without a colon (Kubernetes 1.34,
 Container.volumeMounts.mountPath)."""
-ConfigPath = Annotated[
-    str, Field(pattern=_MOUNTED_PATH, max_length=256, examples=["/etc/cache/buckets.json"])
-]
+ConfigPath = Annotated[str, text_form(_MOUNTED_PATH, "/etc/cache/buckets.json", longest=256)]
 """A file in a container whose folder is mounted, so without a colon."""
 Audience = Annotated[str, text_form("[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?", "cache")]
 """The audience of tokens."""

@@ -8,16 +8,9 @@ from typing import Annotated
 
 from pydantic import Field
 
+from schemas.model import addresses
 from schemas.model.accelerators import AcceleratorSettings, Sharing
 from schemas.model.access import Access
-from schemas.model.addresses import (
-    HostAddress,
-    HostAddress6,
-    HostNetwork,
-    HttpUrl,
-    Network6,
-    RegistryUrl,
-)
 from schemas.model.adopted import Adopted, AdoptedPool
 from schemas.model.cluster import Cluster
 from schemas.model.extra import Extra
@@ -69,17 +62,17 @@ class Zone(Model):
 
     name: ZoneName
     """Name of the zone; nodes carry it as topology.kubernetes.io/zone."""
-    network: HostNetwork
+    network: addresses.HostNetwork
     """Network that the zone's hosts have their addresses in."""
-    gateway: HostAddress
+    gateway: addresses.HostAddress
     """Default gateway of the network."""
     hosts: Annotated[list[Ipv4], Field(min_length=2, max_length=2)] | None = None
     """First and last address that machines may get; default: all of the network. The gateway, the
     endpoint, name servers and time servers are left out of it."""
-    network6: Network6 | None = None
+    network6: addresses.Network6 | None = None
     """IPv6 network that the zone's hosts have a second address in, at the same place as in network;
     or the one in the host list's column ip6."""
-    gateway6: HostAddress6 | None = None
+    gateway6: addresses.HostAddress6 | None = None
     """Default gateway of IPv6."""
 
     @property
@@ -93,7 +86,7 @@ class Zone(Model):
 class BmcAccess(Model):
     """How the hosts' BMCs are reached."""
 
-    network: HostNetwork
+    network: addresses.HostNetwork
     """Network that the BMC addresses lie in."""
     credentials: SecretName | None = None
     """Name of one Secret for all BMCs; default: a Secret for each host, named <host>-bmc."""
@@ -102,9 +95,9 @@ class BmcAccess(Model):
 class Sources(Model):
     """The sources from which hosts fetch their software."""
 
-    os_images: HttpUrl
+    os_images: addresses.HttpUrl
     """Server of OS images, reachable from the provisioning network."""
-    registry_mirror: RegistryUrl | None = None
+    registry_mirror: addresses.RegistryUrl | None = None
     """Registry that hosts pull every container image through."""
     images: Annotated[dict[DnsLabel, ImageReference], Field(max_length=100)] = {}
     """Images by the names that a release gives them, where the site's release has none."""

@@ -6,6 +6,7 @@ rules of metadata that no schema holds. CEL rules are not in it: only a server c
 
 from functools import cache
 
+from schemas.kubernetes import forms
 from schemas.kubernetes.objects import dialect, store
 from schemas.kubernetes.objects.dialect import Schema
 from schemas.kubernetes.objects.patterns import portable
@@ -15,16 +16,11 @@ OBJECT_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
 REF = "#/definitions/"
 Keys = frozenset[str] | None
 """The keys that some objects have, at any depth; None for all that there may be."""
-_LABEL = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN = rf"{_LABEL}(\.{_LABEL})*"
-DNS_LABEL = {"type": "string", "pattern": f"^{_LABEL}$", "maxLength": 63}
-SUBDOMAIN = {"type": "string", "pattern": f"^{_SUBDOMAIN}$", "maxLength": 253}
-KEY = rf"^({_SUBDOMAIN}/)?[A-Za-z0-9]([-A-Za-z0-9_.]{{0,61}}[A-Za-z0-9])?$"
-LABEL_VALUE = {
-    "type": "string",
-    "pattern": "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$",
-    "maxLength": 63,
-}
+_VALUE = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$"
+DNS_LABEL = {"type": "string", "pattern": f"^{forms.LABEL}$", "maxLength": 63}
+SUBDOMAIN = {"type": "string", "pattern": f"^{forms.SUBDOMAIN}$", "maxLength": 253}
+KEY = f"^({forms.SUBDOMAIN}/)?{forms.QUALIFIED}$"
+LABEL_VALUE = {"type": "string", "pattern": _VALUE, "maxLength": 63}
 NAMES: dict[str, Schema] = {
     "v1/Namespace": DNS_LABEL,
     "v1/Service": {"type": "string", "pattern": "^[a-z]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63},
