@@ -16,16 +16,7 @@ from schemas.model.problem import MAX_FINDINGS, Problem, first_problems, problem
 from schemas.model.release import Release
 from schemas.model.site_file import SiteFile
 from schemas.model.texts import nearest, words
-from schemas.reading import regions
-from schemas.reading.catalogue import (
-    Catalogues,
-    accelerator_catalogue,
-    catalogue_document,
-    catalogue_of,
-    hardware_catalogue,
-    load_release,
-    release_names,
-)
+from schemas.reading import catalogue, regions
 from schemas.reading.host_list import COLUMNS, HostList, cell_column, read_hosts
 from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.partial import Hole
@@ -152,8 +143,8 @@ def _unknown(name: str, known: list[str]) -> Loaded:
 
 def _load(root: Folder, files: _Files, between: list[Finding], *, hints: bool) -> Loaded:
     document, problems = files.document, list(files.problems)
-    catalogue = catalogue_of(root)
-    hardware, models = hardware_catalogue(catalogue), accelerator_catalogue(catalogue)
+    shared = catalogue.catalogue_of(root)
+    hardware, models = catalogue.hardware_catalogue(shared), catalogue.accelerator_catalogue(shared)
     if document is None:
         cells = [each for each in between if isinstance(each.place, HostCell)]
         problems += _locate(cells[:MAX_FINDINGS], document, files)
@@ -187,14 +178,14 @@ def _site(
     root: Folder, file: SiteFile, files: _Files, findings: list[Finding], problems: list[Problem]
 ) -> Site:
     """The site, with a hole for each part that is not known; ``findings`` say which."""
-    catalogue = catalogue_of(root)
-    hardware = hardware_catalogue(catalogue).beside(getattr(file, "hardware", None))
+    shared = catalogue.catalogue_of(root)
+    hardware = catalogue.hardware_catalogue(shared).beside(getattr(file, "hardware", None))
     settings: Any = getattr(file, "accelerators", None)
     own = getattr(settings, "models", None if settings else {})
-    models = accelerator_catalogue(catalogue).beside(own)
+    models = catalogue.accelerator_catalogue(shared).beside(own)
     release: Any = Hole()
     if hasattr(file, "release"):
-        release = _release(file.release, catalogue, findings, problems) or release
+        release = _release(file.release, shared, findings, problems) or release
     texts = dict(site_texts(root / "sites", file, findings))
     managed, faults = named_management(root, getattr(file, "management", None))
     findings += (each for each in faults if isinstance(each, Finding))
@@ -210,12 +201,12 @@ def _site(
 
 
 def _release(
-    name: str, catalogue: Catalogues, findings: list[Finding], problems: list[Problem]
+    name: str, shared: catalogue.Catalogues, findings: list[Finding], problems: list[Problem]
 ) -> Release | None:
     at = ("release",)
-    release, faults = load_release(name, catalogue)
+    release, faults = catalogue.load_release(name, shared)
     if release is None and not faults:
-        names = release_names(catalogue)
+        names = catalogue.release_names(shared)
         near = nearest(name, names)
         fix = f'write "{near}"' if near else f"write one of {', '.join(names) or 'none'}"
         findings.append(say("release-unknown", at, shorten(name), fix))
@@ -223,7 +214,7 @@ def _release(
     problems += faults
     if release is not None and not faults:
         if release.release != name:
-            file = catalogue_document(f"releases/{name}.yaml", (), catalogue)
+            file = catalogue.catalogue_document(f"releases/{name}.yaml", (), shared)
             findings.append(say("release-of-other-name", at, file.file if file else name, release))
         findings += (say("release-unfit", at, each) for each in release_findings(release))
     return release
