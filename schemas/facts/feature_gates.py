@@ -85,9 +85,8 @@ def taints_devices(site: Site) -> bool:
 def kubelet_gates(site: Site, pool: Pool) -> dict[str, bool]:
     """Feature gates of the kubelets of a pool: those with accelerators hand them to pods."""
     model = site.model(pool)
-    if model is None or not site.uses_dra(model):
-        return {}
-    return _gate_setting("DRAExtendedResource", site.version(pool))
+    by_dra = model is not None and site.uses_dra(model)
+    return _gate_setting("DRAExtendedResource", site.version(pool)) if by_dra else {}
 
 
 def gate_list(gates: Mapping[str, bool]) -> str:
@@ -126,8 +125,7 @@ def counted_models(site: Site) -> tuple[str, ...]:
 def pod_runtime(site: Site, model: str) -> str | None:
     """The RuntimeClass of a model's pods; None where devices come by CDI (operator, DRA)."""
     settings = site.file.accelerators
-    by_cdi = settings is None or settings.model_by is ModelBy.DRA
-    by_cdi = by_cdi or uses_gpu_operator(site, model)
+    by_cdi = settings is None or settings.model_by is ModelBy.DRA or uses_gpu_operator(site, model)
     return None if by_cdi else site.accelerators[model].runtime_class
 
 
@@ -135,10 +133,7 @@ def uses_gpu_operator(site: Site, model: str) -> bool:
     """True if the GPU operator serves a model, in place of plain DaemonSets."""
     settings = site.file.accelerators
     there = settings is not None and settings.gpu_operator is not None
-    return there and site.accelerators[model].vendor == GPU_OPERATOR_VENDOR
-
-
-GPU_OPERATOR_VENDOR = "nvidia"
+    return there and site.accelerators[model].vendor == "nvidia"
 
 
 def _by_dra(site: Site) -> bool:

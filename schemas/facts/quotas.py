@@ -41,12 +41,10 @@ def holder(backend: Backend | None) -> Holder:
     """The holder of limits for the models of a backend; None is the default scheduler."""
     if backend is None:
         return Holder.QUOTA
-    if backend.kind is BackendKind.KUEUE:
-        return Holder.KUEUE
-    if backend.kind is BackendKind.VOLCANO:
-        return Holder.VOLCANO
     throttled = backend.scheduler is not None and backend.scheduler.throttler is not None
-    return Holder.THROTTLE if throttled else Holder.QUOTA
+    usual = Holder.THROTTLE if throttled else Holder.QUOTA
+    of_kind = {BackendKind.KUEUE: Holder.KUEUE, BackendKind.VOLCANO: Holder.VOLCANO}
+    return of_kind.get(backend.kind, usual)
 
 
 def models_held_by(site: Site, *holders: Holder) -> tuple[str, ...]:

@@ -4,14 +4,15 @@ Owns what follows from other fields (replicas, versions, operating systems), so 
 computes it twice. A ``Site`` is only made of parts that were each valid.
 """
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from operator import itemgetter
+from typing import Any
 
 from schemas.facts.management import Managed
 from schemas.facts.sharing import operator_labels, share_name, with_shares
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL, RAILS_LABEL, SRIOV_LABEL
 from schemas.model.accelerators import AcceleratorModel
 from schemas.model.first_boot import FirstBoot
@@ -51,16 +52,15 @@ class Site:
     out: Mapping[str, tuple[Host, ...]] = field(init=False)
 
     def __post_init__(self) -> None:
-        groups: dict[bool, dict[str, list[Host]]] = {False: {}, True: {}}
-        for host in self.hosts:
-            groups[host.out].setdefault(host.pool, []).append(host)
-        for name, each in zip(("by_pool", "out"), groups.values(), strict=True):
+        away, there = ([h for h in self.hosts if h.out is out] for out in (True, False))
+        groups: dict[str, Any] = {
+            "by_pool": group_by_key((host.pool, host) for host in there),
+            "in_zone": group_by_key(((host.pool, host.zone), host) for host in there),
+            "out": group_by_key((host.pool, host) for host in away),
+        }
+        for name, each in groups.items():
             # A frozen dataclass has no other way to set what follows from its fields.
             object.__setattr__(self, name, {key: tuple(hosts) for key, hosts in each.items()})
-        zones: dict[tuple[str, str], list[Host]] = {}
-        for host in itertools.chain.from_iterable(groups[False].values()):
-            zones.setdefault((host.pool, host.zone), []).append(host)
-        object.__setattr__(self, "in_zone", {at: tuple(hosts) for at, hosts in zones.items()})
         records = with_shares(self.file, self.hardware, self.accelerators)
         object.__setattr__(self, "accelerators", records)
 
@@ -220,8 +220,7 @@ class Site:
         cache = self.file.cache
         if cache is None:
             return ()
-        named = cache.pools
-        return tuple(each for each in self.file.pools if named is None or each.name in named)
+        return tuple(p for p in self.file.pools if cache.pools is None or p.name in cache.pools)
 
     def cache_hosts(self) -> tuple[Host, ...]:
         """The hosts that may keep objects of the cache, also those that are free, by name."""
@@ -250,21 +249,18 @@ class Site:
             return ()
         model = self.model(pool)
         record = self.accelerators.get(model) if model else None
-        accelerators = self.profile(pool).accelerators if record else None
-        switches = accelerators is not None and accelerators.fabric
-        unlinked = not pool.network_devices.links()
-        missing = {
-            Fault.ACCELERATOR_MISSING: record is None,
-            Fault.ACCELERATOR_ERROR: record is None
-            or (record.vendor != "nvidia" and not record.kernel_log),
-            Fault.PCIE_LINK_DEGRADED: record is None or record.pci.link_width is None,
-            Fault.FABRIC_DOWN: record is None or record.fabric is None or not switches,
-            Fault.NETWORK_LINK_DOWN: unlinked,
-            Fault.NETWORK_LINK_ERRORS: unlinked or not self.file.remediation.detector.link_errors,
+        cards = self.profile(pool).accelerators if record else None
+        links, detector = pool.network_devices.links(), self.file.remediation.detector
+        there = {
+            Fault.ACCELERATOR_MISSING: record,
+            Fault.ACCELERATOR_ERROR: record and (record.vendor == "nvidia" or record.kernel_log),
+            Fault.PCIE_LINK_DEGRADED: record and record.pci.link_width,
+            Fault.FABRIC_DOWN: record and cards and cards.fabric and record.fabric,
+            Fault.NETWORK_LINK_DOWN: links,
+            Fault.NETWORK_LINK_ERRORS: links and detector.link_errors,
         }
-        checks = self.file.remediation.detector.checks
-        own = (each.name for each in checks if not each.pools or pool.name in each.pools)
-        return (*(fault for fault in Fault if not missing.get(fault, False)), *own)
+        own = (e.name for e in detector.checks if not e.pools or pool.name in e.pools)
+        return (*(fault for fault in Fault if there.get(fault, True)), *own)
 
     def remediators_of(self, pool: Pool) -> tuple[Remediator, ...]:
         """The remediators that repair the faults of a pool's hosts, in the order of the file."""
