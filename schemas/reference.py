@@ -3,17 +3,18 @@ schemas.reference`` writes docs/site-file.md and docs/problems.md."""
 
 import sys
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path as FilePath
 from typing import Any
 
 from schemas.kubernetes.tables import read_table, write_pages
 from schemas.model.codes import Code
 from schemas.model.region import BUNDLED, KEYS, Bundles
 from schemas.model.site_file import SiteFile
+from schemas.reading.document import Path
 from schemas.reading.host_list import EVERY_COLUMN
-from schemas.reading.wording import schema_at
+from schemas.reading.wording import Node, schema_at
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = FilePath(__file__).resolve().parent.parent / "docs"
 _TEXTS = read_table(__file__)
 
 
@@ -51,16 +52,14 @@ def site_file() -> str:
     return "\n".join([*lines, "|---|---|---|", *columns, ""])
 
 
-def _sections(
-    schema: dict[str, Any], path: tuple[str | int, ...] = ()
-) -> Iterator[tuple[str, tuple[str | int, ...], dict[str, Any]]]:
+def _sections(schema: Node, path: Path = ()) -> Iterator[tuple[str, Path, Node]]:
     node = schema_at(schema, path)
     if "properties" not in node:
         return
     yield _title(path), path, node
     for name in node["properties"]:
         child = schema_at(schema, (*path, name))
-        inner: tuple[str | int, ...] = (*path, name)
+        inner: Path = (*path, name)
         if child.get("type") == "array":
             inner = (*inner, 0)
         elif isinstance(child.get("additionalProperties"), dict) or "patternProperties" in child:
@@ -70,18 +69,18 @@ def _sections(
         yield from _sections(schema, inner)
 
 
-def _about(schema: dict[str, Any], path: tuple[str | int, ...]) -> str:
+def _about(schema: Node, path: Path) -> str:
     return " ".join(str(schema_at(schema, path).get("description", "")).split())
 
 
-def _title(path: tuple[str | int, ...]) -> str:
+def _title(path: Path) -> str:
     text = ""
     for step in path:
         text += "[]" if isinstance(step, int) else f".{step}" if text else step
     return f"`{text}`" if text else "The whole"
 
 
-def _row(name: str, node: dict[str, Any], required: bool) -> str:
+def _row(name: str, node: Node, required: bool) -> str:
     default = "required" if required else f"`{_default(node.get('default'))}`"
     text = " ".join(str(node.get("description", "")).split())
     return f"| `{name}` | {_kind(node)} | {default} | {text} |"
@@ -95,19 +94,15 @@ def _default(value: Any) -> str:
     return "unset" if value is None else str(value)
 
 
-def _kind(node: dict[str, Any]) -> str:
+def _kind(node: Node) -> str:
     if "enum" in node:
         return ", ".join(f"`{each}`" for each in node["enum"])
     kind = {"integer": "whole number", "string": "text", "array": "list", "object": "map"}.get(
         str(node.get("type")), str(node.get("type", ""))
     )
     bounds = [str(node[key]) for key in ("minimum", "maximum") if key in node]
-    examples = node.get("examples")
-    return (
-        kind
-        + (f", {' to '.join(bounds)}" if bounds else "")
-        + (f", such as `{examples[0]}`" if examples else "")
-    )
+    limits = f", {' to '.join(bounds)}" if bounds else ""
+    return kind + limits + (f", such as `{node['examples'][0]}`" if node.get("examples") else "")
 
 
 if __name__ == "__main__":

@@ -118,8 +118,7 @@ class _Walk:
         """Take the next step; a key of a map may have dots (``v1.34.3``), so the longest fits."""
         if isinstance(self.value, Mapping):
             for size in range(len(steps), 0, -1):
-                if ".".join(steps[:size]) in self.value:
-                    key = ".".join(steps[:size])
+                if (key := ".".join(steps[:size])) in self.value:
                     del steps[:size]
                     return key
             return steps.pop(0).removeprefix("[").removesuffix("]")
@@ -180,14 +179,10 @@ class _Walk:
             self.document = catalogue_document(file, (), self.catalogue)
             self.put = lambda release: _with(self.site, release=release)
         elif field == "pools.hardware":
-            name = self.value
-            self.value = self.site.hardware[name]
-            own = name in self.site.file.hardware
-            entry = ("hardware", name)
-            self.origin, self.at = Origin.PROFILE, entry
-            if not own:
+            name, site, entry = self.value, self.site, ("hardware", self.value)
+            self.value, self.origin, self.at = site.hardware[name], Origin.PROFILE, entry
+            if name not in site.file.hardware:
                 self.document = catalogue_document("hardware.yaml", entry, self.catalogue)
-            site = self.site
             self.put = lambda profile: _with(site, hardware={**site.hardware, name: profile})
 
     def _step(self, step: str) -> None:
@@ -196,7 +191,7 @@ class _Walk:
             field = _known_name(step, [*type(parent).model_fields], self.path)
             self.description = field_docs(type(parent)).get(field, self.description)
             self.value, self.at = getattr(parent, field), (*self.at, field)
-            if field not in parent.model_fields_set or self.origin is Origin.DEFAULT:
+            if field not in parent.model_fields_set:
                 self.origin = Origin.DEFAULT
             self.put = lambda value: put(parent.model_copy(update={field: value}))
         elif isinstance(parent, Mapping):
@@ -207,9 +202,8 @@ class _Walk:
             index = self._index(step, parent)
             self.value, self.at = parent[index], (*self.at, index)
             self.put = lambda value: put([*parent[:index], value, *parent[index + 1 :]])
-            self.description = (type(self.value).__doc__ or "") if isinstance(
-                self.value, Model
-            ) else self.description  # fmt: skip
+            if isinstance(self.value, Model):
+                self.description = type(self.value).__doc__ or ""
         else:
             here, name = ".".join(map(str, self.at)), self.site.name
             said = f"{name} has no {here}" if parent is None else f"{here} is a value"
