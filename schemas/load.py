@@ -135,8 +135,8 @@ def _footprint(files: _Files) -> Footprint:
 
 
 def _unknown(name: str, known: list[str]) -> Loaded:
-    said, advice = shorten(name, 200), advise(name, known, f"known sites: {', '.join(known)}")
-    advice = advice if known else "known sites: none"
+    sites = f"known sites: {', '.join(known) or 'none'}"
+    said, advice = shorten(name, 200), advise(name, known, sites)
     problem = whole_file(f"sites/{said}.yaml", *words("site-unknown", said, advice))
     return Loaded(name, None, (problem,), None)
 
@@ -190,10 +190,8 @@ def _site(
     managed, faults = named_management(root, getattr(file, "management", None))
     findings += (each for each in faults if isinstance(each, Finding))
     problems += (each for each in faults if isinstance(each, Problem))
-    listed = files.hosts
-    site = Site(
-        file, tuple(listed.hosts), release, hardware, texts, models, listed.returned, managed
-    )
+    listed, hosts = files.hosts, tuple(files.hosts.hosts)
+    site = Site(file, hosts, release, hardware, texts, models, listed.returned, managed)
     if not listed.countable(file):
         # A frozen dataclass has no other way to leave out what follows from its fields.
         object.__setattr__(site, "by_pool", Hole())

@@ -47,10 +47,7 @@ class Host(NamedTuple):
 
     def cell(self, column: str) -> str:
         """The cell of a column; empty where the list has no such one."""
-        found: str = (
-            dict(self.more).get(column, "") if is_further(column) else getattr(self, column)
-        )
-        return found
+        return dict(self.more).get(column, "") if is_further(column) else str(getattr(self, column))
 
     def with_cell(self, column: str, value: str) -> "Host":
         """The host with another cell."""

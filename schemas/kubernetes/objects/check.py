@@ -50,7 +50,7 @@ def check_object(obj: Any, brought: Mapping[str, store.Kind] = {}) -> list[Fault
     try:
         if own is None and _fits(name, obj):
             return []
-        schema = strict.build(own) if own else strict_schema(*_named(name))
+        schema = strict.build(own) if own else strict_schema(*name.rsplit("/", 1))
         validator = _compiled(schema) if own else _validator(name)
         errors = list(validator.iter_errors(obj))
     except (ValueError, TypeError, RecursionError) as error:
@@ -66,11 +66,6 @@ def check_object(obj: Any, brought: Mapping[str, store.Kind] = {}) -> list[Fault
 def check_objects(objs: Iterable[dict[str, Any]]) -> list[tuple[int, Fault]]:
     """The faults of many objects, each with the index of its object."""
     return [(index, fault) for index, obj in enumerate(objs) for fault in check_object(obj)]
-
-
-def _named(name: str) -> tuple[str, str]:
-    api_version, _, kind = name.rpartition("/")
-    return api_version, kind
 
 
 @cache
@@ -152,7 +147,7 @@ _parts: dict[str, tuple[frozenset[str], int, jsonschema_rs.Draft4Validator | Non
 @cache
 def _validator(name: str) -> jsonschema_rs.Draft4Validator:
     """The compiled validator of a known ``apiVersion/kind``."""
-    return _compiled(strict_schema(*_named(name)))
+    return _compiled(strict_schema(*name.rsplit("/", 1)))
 
 
 def _compiled(schema: Schema) -> jsonschema_rs.Draft4Validator:
