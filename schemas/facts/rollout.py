@@ -55,9 +55,8 @@ def waves(machines: int, max_unavailable: int, max_surge: int, spares: int) -> W
 
 
 def missing(before: int, after: int, unavailable: int) -> int:
-    """How many of the machines before are missing at the worst moment of a rollout that makes
-    ``after`` of them: the planner deletes down to ``after`` less ``unavailable``, all at once, also
-    where none can be made again."""
+    """Machines missing at the worst moment of a rollout from ``before`` to ``after``: the planner
+    deletes down to ``after`` less ``unavailable`` at once, also where none can be made again."""
     return before - min(before, max(0, after - unavailable))
 
 
@@ -67,8 +66,7 @@ def takes_all(limit: int, members: int) -> bool:
 
 
 def control_plane_limits(max_surge: int) -> Limits:
-    """The limits of a control plane, which is rolled one machine at a time. Without a surge one
-    machine goes before its successor comes."""
+    """Limits of a control plane: one machine at a time, gone before the next without a surge."""
     return Limits(0, 1) if max_surge else Limits(1, 0)
 
 

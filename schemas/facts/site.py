@@ -268,9 +268,8 @@ class Site:
         return tuple(each for each in found if pool.name in each.pools)
 
     def repairs(self, pool: Pool, remediator: Remediator) -> tuple[str, ...]:
-        """The faults of a pool's hosts that a remediator repairs, in the remediator's order. Where
-        a single device can be tainted, no host is rebooted for one with too few lanes, unless for
-        many of them."""
+        """The faults of a pool's hosts that a remediator repairs, in its order. Where single
+        devices can be tainted, no host is rebooted for one with too few lanes, but for many."""
         there = set(self.faults(pool))
         counted = self.file.remediation.bad_devices if self.file.remediation else None
         # Only our own program counts the devices that are bad.

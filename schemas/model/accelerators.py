@@ -102,11 +102,9 @@ class Reset(Model):
     """How all devices of a host are reset once no pod uses them: tried before a reboot."""
 
     command: Command
-    """Command on the host and its arguments, such as [nvidia-smi, --gpu-reset]. An exit code other
-    than 0 means that they were not reset."""
+    """Command on the host, such as [nvidia-smi, --gpu-reset]; exit code 0: they were reset."""
     timeout_seconds: Annotated[int, Field(ge=30, le=600)] = 120
-    """Seconds until it must have worked. It is tried again while other programs leave the
-    devices."""
+    """Seconds until it must have worked; it is tried again while programs leave the devices."""
 
 
 class FabricCommand(Health):
@@ -120,8 +118,7 @@ class Fabric(Model):
     """How a host with switches between its accelerators shows that these work."""
 
     process: Annotated[str, text_form("[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")] | None = None
-    """Process that runs the switches, such as nv-fabricmanager, on the host or in a container;
-    leave out where none runs on the host."""
+    """Process that runs the switches, if one does: nv-fabricmanager, also one in a container."""
     commands: Annotated[list[FabricCommand], Field(max_length=4)] = []
     """Commands on the host, of which each must count enough lines."""
 
@@ -140,8 +137,7 @@ class Program(Model):
     capabilities: Annotated[list[Capability], Field(max_length=16)] = []
     """Linux capabilities that the container needs, such as SYS_ADMIN; default: none."""
     privileged: bool = False
-    """True if it needs all rights on the host, for example to open device files; default: it may
-    only see that they exist."""
+    """True if it needs all rights on the host, as to open device files; else it only sees them."""
 
 
 class DevicePlugin(Program):
@@ -187,26 +183,23 @@ class AcceleratorModel(Model):
     health: Health | None = None
     """The command that counts a host's healthy devices; default: those that the PCI bus shows."""
     reset: Reset | None = None
-    """The command that resets a host's devices after an XID that a reset recovers; default: the
-    host is rebooted. Used where Foresite runs the model's device plugin: other programs do not
-    leave the devices."""
+    """The command that resets a host's devices after an XID that a reset recovers; default: a
+    reboot. Only where Foresite runs the device plugin: other programs do not leave the devices."""
     kernel_log: Annotated[
         list[Annotated[str, Field(min_length=4, max_length=256)]], Field(max_length=16)
     ] = []
     """Extended regular expressions (grep -E) of messages of the kernel's log after which a reboot
     recovers the device. NVIDIA's are the XIDs of remediation.detector.xids."""
     fabric: Fabric | None = None
-    """How the switches between the accelerators of a host are checked, where its profile has
-    them (``accelerators.fabric``)."""
+    """How a host's switches are checked, where its profile has some (``accelerators.fabric``)."""
     runtime_class: DnsLabel | None = None
     """Container runtime that its pods need, as containerd on the hosts knows it."""
     device_variables: Annotated[list[VariableName], Field(max_length=16)] = []
     """Environment variables by which a container chooses its devices past the device plugin, beside
     those that Foresite knows of vendors. Pods of teams may not set them."""
     device_mounts: AbsolutePath | None = None
-    """Folder in a container whose mounts choose its devices, such as
-    /var/run/nvidia-container-devices. Pods of teams may not mount it; the model's own programs get
-    every device by it."""
+    """Folder in a container, such as /var/run/nvidia-container-devices, whose mounts choose its
+    devices. Pods of teams may not mount it; the model's own programs get all devices by it."""
     mig: Annotated[dict[MigProfile, Annotated[int, Field(ge=1, le=16)]], Field(max_length=32)] = {}
     """MIG profiles of the card, and how many slices of each it holds; none where it has no MIG."""
     driver: Annotated[str, text_form(r"[0-9]{3}\.[0-9]{2,3}(\.[0-9]{2})?")] | None = None
@@ -223,8 +216,7 @@ class GpuOperator(Model):
     drivers: bool = True
     """True if it also installs drivers; false if the OS image contains them."""
     max_parallel_upgrades: Annotated[int, Field(ge=0, le=50)] = 0
-    """Hosts whose driver is upgraded at a time, each drained of its GPU pods; 0: no automatic
-    upgrade."""
+    """Hosts whose driver is upgraded at a time, each drained of its GPU pods; 0: none by itself."""
 
 
 DRIVER_IMAGE = "nvidia-dra-driver"

@@ -55,8 +55,7 @@ class Cluster(Model):
     services: HostNetwork
     """Network of service addresses. Their IPv6 is services6."""
     pods6: Network6 | None = None
-    """IPv6 network of pods, where nodes, pods and Services have both families; each node takes a
-    /64 of it."""
+    """IPv6 network of pods, if nodes, pods and Services have both families; a /64 for each node."""
     services6: Network6 | None = None
     """IPv6 network of service addresses."""
     pod_network: PodNetwork

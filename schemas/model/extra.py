@@ -65,8 +65,7 @@ class Extra(Model):
     chart: RelativePath | None = None
     """Folder below sites/ of a chart that ``foresite chart`` has rendered."""
     cluster: Literal["site", "management"] = "site"
-    """Cluster that the objects are for: the site's own, or the site's namespace on the one that
-    runs Cluster API."""
+    """Cluster that the objects are for: the site's own, or its namespace where Cluster API runs."""
     protect: bool = False
     """True if deleting one of the objects destroys something, so that it is refused."""
     why: Sentence

@@ -15,8 +15,7 @@ RECORDS: Mapping[str, Mapping[str, str]] = read_table(__file__)
 KUBERNETES_CONDITIONS = frozenset(
     ["Ready", "MemoryPressure", "DiskPressure", "PidPressure", "NetworkUnavailable"]
 )
-"""Conditions that others set (Kubernetes 1.34, core/v1 NodeConditionType), as our names would
-spell them."""
+"""Conditions that others set (Kubernetes 1.34, core/v1 NodeConditionType), in our spelling."""
 _TYPES = {record["condition"]: name for name, record in RECORDS.items()}
 
 

@@ -55,7 +55,6 @@ class Firmware(Model):
     updates: Annotated[list[FirmwareUpdate], Field(max_length=20)] = []
     """Versions of the firmware."""
     apply: Literal["install", "reboot"] = "install"
-    """When hosts that run get it: at their next installation, or already at the next reboot by
-    their BMC, as in a repair."""
+    """When running hosts get it: at the next installation, or reboot by the BMC, as in a repair."""
     minutes: Annotated[int, Field(ge=5, le=110)] = 20
     """Minutes that it makes an installation, or such a reboot, longer."""

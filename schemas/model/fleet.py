@@ -36,11 +36,9 @@ class Manifests(Model):
     path: RelativePath | None = None
     """Folder in the repository that ``foresite render --out`` writes to; default: its root."""
     tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1", longest=200)] | None = None
-    """Tag of the commit with the manifests, for Argo CD; it never moves, and each change of
-    manifests gets another one."""
+    """Tag of the manifests' commit, for Argo CD; it never moves: each change gets another one."""
     secret: SecretName | None = None
-    """Secret in Flux's namespace ``foresite`` with the repository's credentials; without it anybody
-    can read it."""
+    """Secret with credentials, in Flux's namespace ``foresite``; default: anybody can read it."""
 
 
 class FleetFile(Model):

@@ -186,13 +186,11 @@ class HardwareProfile(Model):
     root_disk: RootDisk
     """Disk for the operating system."""
     data_nvme_gb: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
-    """Space of its NVMe disks beside the operating system, in GB (10^9 bytes); leave out where it
-    is not known."""
+    """Space of its NVMe disks beside the system's, in GB (10^9 bytes); leave out if not known."""
     data_disks: DataDisks | None = None
     """Disks that first_boot.data_disks makes a file system of; by itself it does nothing."""
     raid: Annotated[list[RaidVolume], Field(max_length=32)] | None = None
-    """Volumes of the RAID controller, made before an installation; [] deletes those that are there,
-    and without it they stay."""
+    """RAID volumes, made before an installation; [] deletes what there is; default: it stays."""
     firmware: Firmware | None = None
     """Settings and versions of the firmware; without it nobody changes them."""
     reimage_minutes: Annotated[int, Field(ge=5, le=480)] = 30

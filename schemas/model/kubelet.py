@@ -41,8 +41,7 @@ class EvictionHard(Model):
 
 
 class KubeletAsIs(Model):
-    """Settings that the kubelet gets under its own names; one that is not written keeps the
-    kubelet's default."""
+    """Settings that the kubelet gets under its own names; those not written keep its default."""
 
     cpu_manager_policy: Literal["none", "static"] | None = None
     """With static, containers of the class Guaranteed get whole cores of their own."""

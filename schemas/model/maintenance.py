@@ -37,8 +37,7 @@ class Freeze(Model):
 
 
 class Maintenance(Model):
-    """When ``foresite apply`` and ``foresite up`` may change the site. Rollouts that began go on
-    when a window ends."""
+    """When ``foresite apply`` and ``up`` may change the site; rollouts go on when a window ends."""
 
     time_zone: ZoneOfTime
     """Time zone of the hours and days, as in the tz database."""

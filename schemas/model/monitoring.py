@@ -81,8 +81,7 @@ class Monitoring(Model):
     namespace: DnsLabel = "monitoring"
     """Namespace of Prometheus, Alertmanager and Grafana, which are the site's own."""
     prometheus_operator: bool = True
-    """True if the Prometheus operator runs: rules and scrape targets are its objects; else they
-    are files in ConfigMaps."""
+    """True if rules and targets are the Prometheus operator's objects; else files in ConfigMaps."""
     labels: dict[LabelKey, LabelValue] = {}
     """Labels by which the operator's Prometheus and Alertmanager choose these objects."""
     receivers: Annotated[list[Receiver], Field(min_length=1, max_length=20)]
@@ -94,9 +93,8 @@ class Monitoring(Model):
     thresholds: Thresholds = Thresholds()
     """Thresholds of alerts."""
     runbooks_url: HttpUrl | None = None
-    """Where the folder docs/runbooks of this repository can be read, as
-    https://git.example/foresite/docs/runbooks: alerts link to their pages there. Null: they name
-    the file."""
+    """Where people read docs/runbooks, as https://git.example/foresite/docs/runbooks: alerts link
+    to their pages there. Null: they name the file."""
     grafana_url: HttpUrl | None = None
     """Where people open Grafana, as https://grafana.example: alerts link to their panels there.
     Null: they give the path alone."""

@@ -79,8 +79,7 @@ class PoolNetworkDevices(Model):
     """SR-IOV resources."""
 
     def links(self) -> dict[str, tuple[int | None, int]]:
-        """The rail, where a resource counts rails, and the rate (0: not known) of each interface by
-        its name."""
+        """Each interface's rail, where a resource counts them, and rate (0: not known), by name."""
         found: dict[str, tuple[int | None, int]] = {}
         resources: list[Rdma | Sriov] = [*self.rdma, *self.sriov]
         for each in resources:

@@ -32,8 +32,7 @@ Port = Annotated[int, Field(ge=1024, le=32767)]
 """A TCP port that needs no rights, below those that the kernel gives to connections (32768 on)."""
 _MOUNTED_PATH = r"(/[A-Za-z0-9_@+-][A-Za-z0-9_.@+-]*)+"
 DataPath = Annotated[str, text_form(_MOUNTED_PATH, "/srv/nvme/cache", longest=256)]
-"""A folder on a host that is mounted into pods, so without a colon (Kubernetes 1.34,
-Container.volumeMounts.mountPath)."""
+"""A folder on a host that pods mount: without a colon (Kubernetes 1.34, volumeMounts.mountPath)."""
 ConfigPath = Annotated[str, text_form(_MOUNTED_PATH, "/etc/cache/buckets.json", longest=256)]
 """A file in a container whose folder is mounted, so without a colon."""
 Audience = Annotated[str, text_form("[A-Za-z0-9]([A-Za-z0-9._:/-]{0,126}[A-Za-z0-9])?", "cache")]
@@ -48,9 +47,8 @@ def rounded_servers(servers: int) -> int:
 
 
 def share(quota: str, servers: int) -> int:
-    """The part of a bucket's quota that one of ``servers`` may keep, in bytes, of whole MiB and at
-    least 1 MiB. Together the shares are never above the quota. From 100 servers on they are up to a
-    tenth below it."""
+    """The part of a bucket's quota that one of ``servers`` may keep, in bytes: whole MiB, at least
+    1. All together are never above the quota, and from 100 servers on up to a tenth below it."""
     return max(1, thousandths(quota) // (1000 * rounded_servers(servers) * MIB)) * MIB
 
 
@@ -153,8 +151,7 @@ class Cache(Model):
     pools: Annotated[list[PoolName], Field(min_length=1, max_length=100)] | None = None
     """Pools whose hosts keep objects; default: all. Envoy runs on every host."""
     data_path: DataPath
-    """Folder on the hosts that holds the objects, on their NVMe; the server sees it at the same
-    place."""
+    """Folder on the hosts' NVMe that holds the objects; the server sees it at the same place."""
     capacity: DiskSpace
     """Space that the cache may use on one host."""
     audience: Audience = "cache"

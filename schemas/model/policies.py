@@ -54,8 +54,7 @@ class CelRule(Model):
     expression: Annotated[str, Field(min_length=1, max_length=4000)]
     """CEL expression that is true for an allowed object."""
     namespaces: list[DnsLabel] = []
-    """Namespaces that it holds in; default: all but those of Kubernetes itself (kube-system,
-    kube-public, kube-node-lease)."""
+    """Namespaces that it holds in; default: all but kube-system, kube-public, kube-node-lease."""
 
 
 class SitePolicies(Model):

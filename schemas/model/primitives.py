@@ -34,8 +34,7 @@ class Model(BaseModel):
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
     made_of: ClassVar[Any]
-    """The model whose fields this one has some of, or the texts of its fields, where it has no
-    source of its own."""
+    """The model that this one has fields of, or the texts of its fields, if it has no source."""
 
     @classmethod
     def __get_pydantic_json_schema__(

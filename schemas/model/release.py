@@ -92,5 +92,4 @@ class Release(Model):
     images: dict[DnsLabel, ImageReference] = {}
     """Images of everything else by name, such as nvidia-device-plugin."""
     multi_arch: list[DnsLabel] = []
-    """Images, by their names here (and kube-vip), whose digest is that of a list with arm64. A
-    digest does not say so by itself."""
+    """Images by name (and kube-vip) whose digest is of a list with arm64, as no digest says so."""

@@ -87,8 +87,7 @@ class Detector(Model):
     bad_after: Annotated[int, Field(ge=1, le=20)] = 3
     """Consecutive checks that must find a fault before the node's condition becomes True."""
     good_after: Annotated[int, Field(ge=1, le=20)] = 2
-    """Consecutive checks that must find no fault before the condition becomes False. One would end
-    a repair that has just begun."""
+    """Consecutive good checks until the condition is False; one would end a repair just begun."""
     disks: Annotated[list[HostFolder], Field(min_length=1, max_length=20)] = ["/"]
     """Folders whose file systems are checked for free space and for being read-only. Each folder
     except / must be a mount point: else it counts as not mounted."""
@@ -124,9 +123,8 @@ class Remediator(Model):
         Fault.READ_ONLY_FILESYSTEM,
         Fault.KERNEL_DEADLOCK,
     ]
-    """Faults that it repairs, in this order where a host has several: those of
-    docs/fault-detection.md and the site's own checks. Faults of accelerators are ignored on pools
-    without accelerators."""
+    """Faults that it repairs, in this order where a host has several: of docs/fault-detection.md
+    and of the site's own checks. Those of accelerators are ignored on pools without any."""
     eviction: Eviction = Field(default=Eviction.EVICT, strict=False)
     """Method by which pods leave a host before its reboot (node-operation-controller)."""
     max_unavailable: Annotated[int, Field(ge=1, le=100)] = 1
@@ -143,8 +141,7 @@ class Reboot(Model):
     timeout_seconds: Annotated[int, Field(ge=300, le=7200)] = 1500
     """Seconds that a reboot may take until the node is ready and the fault is gone."""
     attempts: Annotated[int, Field(ge=1, le=10)] = 2
-    """Reboots of one host within the window. After them the host is quarantined, and an alert calls
-    a person."""
+    """Reboots of a host within the window; then it is quarantined, and an alert calls a person."""
     window_hours: Annotated[int, Field(ge=1, le=168)] = 24
     """Hours in which reboots are counted."""
     reset_first: bool = False
@@ -160,8 +157,7 @@ class Controller(Model):
     """Node Operation Controller, which drains nodes and runs their repairs."""
 
     image: ImageReference | None = None
-    """Image of node-operation-controller, which has no public digest; required for remediators of
-    that kind."""
+    """Image of node-operation-controller (no public digest); remediators of that kind need it."""
     memory: Annotated[Memory, Field(examples=["512Mi"])] = "512Mi"
     """Memory request and limit of the controller: it caches all pods and jobs of the cluster."""
 
@@ -179,8 +175,7 @@ class BadDevices(Model):
     """What happens to a host by how many of its devices are bad, where ``device_taints`` is on."""
 
     taint_up_to: Annotated[int, Field(ge=1, le=8)]
-    """Bad devices of a host that are taken out of use one by one. With more of them no further one
-    is, and an alert calls a person."""
+    """Bad devices of a host taken out of use one by one; beyond them an alert calls a person."""
     repair_beyond: bool = False
     """True if a host with more bad devices is repaired: drained and rebooted by the remediator of
     pcie-link-degraded."""
@@ -208,8 +203,7 @@ class Remediation(Model):
     medik8s: Medik8s = Medik8s()
     """Settings of medik8s, for remediators of its kind."""
     device_taints: bool = False
-    """True if a DeviceTaintRule takes a single faulty device out of use, so that the host's other
-    devices stay in use. Needs a DRA driver."""
+    """True if a DeviceTaintRule takes a single faulty device out of use; it needs a DRA driver."""
     bad_devices: BadDevices | None = None
     """What happens by the number of a host's bad devices; default: up to half of them are taken
     out, and with more an alert calls a person."""

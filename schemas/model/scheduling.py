@@ -33,13 +33,11 @@ class Gang(Model):
     ]
     """Prefix of a pod's gang annotations; -name, -size and so on are added."""
     timeout_seconds: Annotated[int, Field(ge=1, le=900)] = 30
-    """Seconds that a gang holds its places while it waits for more, unless its pods set another
-    value."""
+    """Seconds that a gang holds its places while it waits for more; its pods may say otherwise."""
     timeout_limit_seconds: Annotated[int, Field(ge=1, le=900)] = 100
     """Longest timeout that pods may set."""
     jitter_seconds: Annotated[int, Field(ge=1, le=300)] = 30
-    """Random seconds added to the timeout, so that two gangs do not block each other again and
-    again."""
+    """Random seconds added to the timeout, so that no two gangs block each other for ever."""
 
 
 class KubeScheduler(Model):
@@ -52,15 +50,13 @@ class KubeScheduler(Model):
     gang: Gang | None = None
     """Settings of the gang plugin; leave out where the image lacks it."""
     throttler: DnsLabel | None = None
-    """Name of the kube-throttler plugin in the image, which throttles refer to; leave out where the
-    image lacks it."""
+    """Name of the image's kube-throttler plugin, which throttles refer to; default: it has none."""
     replicas: Annotated[int, Field(ge=1, le=5)] = 2
     """Replicas of the scheduler; one of them is the leader."""
 
 
 BackendName = Annotated[str, text_form("[a-z]([-a-z0-9]{0,38}[a-z0-9])?", "gang-scheduler")]
-"""A DNS label of at most 40 characters that starts with a letter: a Service and a CronJob are named
-after it."""
+"""A DNS label of 40 characters at most, a letter first: a Service and a CronJob are named so."""
 
 
 class Backend(Model):
@@ -149,8 +145,7 @@ class Team(Model):
     users: Identities = []
     """Users who may work there too, as the API server names them."""
     accelerators: dict[DnsLabel, Count] = {}
-    """Accelerators by model that the team is guaranteed and may not exceed; none of any other
-    model."""
+    """Accelerators by model that it is guaranteed and may not exceed; none of other models."""
     off_peak: dict[DnsLabel, Count] = {}
     """Limits that apply off-peak instead, by model; models left out keep their usual limit."""
     priorities: Annotated[list[str], Field(max_length=50)] = []
@@ -193,8 +188,7 @@ class Scheduling(Model):
     off_peak: OffPeak | None = None
     """When the off-peak limits apply instead of the usual ones."""
     overcommit_percent: dict[DnsLabel, Annotated[int, Field(ge=101, le=1000)]] = {}
-    """Percent of a model's declared accelerators that may be guaranteed in all, where more than 100
-    is intended."""
+    """Percent of a model's declared accelerators that may be guaranteed, if over 100 is meant."""
     ephemeral_storage: EphemeralStorage = EphemeralStorage()
     """Space on disk for containers of the teams."""
     quota: TeamQuota = TeamQuota()

@@ -136,8 +136,7 @@ class HealthCheck(Model):
     reboot_timeout_seconds: Annotated[int, Field(ge=600, le=7200)] = 1800
     """Seconds that a power cycle may take until the node is ready (remedy: reboot)."""
     node_startup_timeout_seconds: Annotated[int, Field(ge=600, le=86400)] | None = None
-    """Seconds that a new machine may take to become a node (remedy: replace); default: twice a
-    re-image."""
+    """Seconds until a new machine has to be a node (remedy: replace); default: twice a re-image."""
 
 
 class Taint(Model):
@@ -174,11 +173,9 @@ class Pool(Model):
     taints: Annotated[list[Taint], Field(max_length=100)] | None = None
     """Taints of its nodes; default: kubeadm's for the role. [] means none."""
     labels_in_place: dict[LabelKey, LabelValue] = {}
-    """Labels that Cluster API keeps on its nodes: a change restarts nothing. Its manager has to be
-    told of their keys."""
+    """Labels that Cluster API, told of their keys, keeps on nodes: a change restarts nothing."""
     taints_in_place: Annotated[list[Taint], Field(max_length=64)] = []
-    """Taints that Cluster API keeps on its nodes: a change restarts nothing. Its managers need a
-    feature gate."""
+    """Taints that Cluster API, by a feature gate, keeps on its nodes: a change restarts nothing."""
     kubelet: Kubelet | None = None
     """Settings of the kubelet; default: all of the site's."""
     host_settings: HostSettings | None = None
@@ -186,8 +183,7 @@ class Pool(Model):
     first_boot: FirstBoot | None = None
     """First boot of this pool's hosts; default: the site's."""
     host_network: DnsLabel | None = None
-    """NICs of its hosts, of those in host_networks; default: the NIC that boots, with the host's
-    address."""
+    """NICs of its hosts, one of host_networks; default: the NIC that boots has the address."""
     sharing: Sharing | None = None
     """Division of its accelerators; default: a pod gets whole ones. Shares are a model of their
     own: <model>-1g-10gb, <model>-shared-4 or <model>-mps-4."""
@@ -247,11 +243,9 @@ class SiteFile(Model):
     cache: Cache | None = None
     """The object cache on the hosts' NVMe; without it there is none."""
     remediation: Remediation | None = None
-    """How faults of hosts are detected and repaired; without it there are only Cluster API's health
-    checks."""
+    """How faults of hosts are detected and repaired; default: Cluster API's health checks alone."""
     monitoring: Monitoring | None = None
-    """Alerts, scrape targets and dashboards for Prometheus, Alertmanager and Grafana; without it
-    there are none."""
+    """Alerts, targets and dashboards for Prometheus, Alertmanager and Grafana; default: none."""
     secrets: Secrets | None = None
     """Stores of External Secrets for the site's Secrets; without it, you make the Secrets."""
     extra: Annotated[list[Extra], Field(max_length=100)] = []

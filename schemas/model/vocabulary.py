@@ -191,8 +191,7 @@ class ReceiverKind(StrEnum):
 
 
 class Severity(StrEnum):
-    """The severity of a rule: what happens to an object that breaks it. The levels are Pulumi's
-    enforcement levels."""
+    """What happens to an object that breaks a rule; these are Pulumi's enforcement levels."""
 
     MANDATORY = "mandatory"
     """It is refused."""

@@ -30,8 +30,7 @@ _MAX_FOUND = 100
 REFERENCES = frozenset[Path](tuple(each.split(".")) for each in _FIXES["references"])
 """Fields that name a Secret or a key in it, where people put the secret itself; without indexes."""
 ROUTING_KEY = re.compile(r"(?=.*[0-9])[0-9A-Za-z]{32,}")
-"""A secret in place of a Secret's name or key: PagerDuty's routing keys are 32 letters and digits
-(PagerDuty, Events API v2)."""
+"""A secret in place of a Secret's name or key: 32 letters and digits (PagerDuty, Events API v2)."""
 
 
 class Literal(NamedTuple):

@@ -1,6 +1,5 @@
 """The files below sites/ and of the catalogue, as bytes, opened here alone: which there are, why
-one cannot be had. No link below these folders is followed, as contents may be shown; nothing
-without an end is read either."""
+one cannot be had. No link is followed, as contents may be shown; nothing without an end is read."""
 
 import errno
 import os

@@ -27,8 +27,7 @@ _MODULES = (primitives, addresses, ssh_key, sizes, accelerators, object_cache)
 
 
 def show(value: Any) -> str:
-    """A value in a person's words: text as it is, anything large by its kind, URLs without their
-    query, where tokens are put."""
+    """A value in words: text as it is, what is large by its kind, URLs without query (tokens)."""
     if value is None:
         return "nothing"
     if isinstance(value, bool):
@@ -187,8 +186,7 @@ class Generator(GenerateJsonSchema):
 
 
 def schema_at(schema: Node, path: tuple[str | int, ...], node: Node | None = None) -> Node:
-    """The JSON Schema node that describes a path (below ``node``), with what its reference points
-    at merged in."""
+    """The JSON Schema node of a path (below ``node``), merged with what its reference points at."""
     node = schema if node is None else node
     for step in path:
         node = _resolve(node, schema)

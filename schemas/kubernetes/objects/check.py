@@ -76,8 +76,7 @@ def strict_schema(api_version: str, kind: str) -> Schema:
 
 
 def misfits(items: Any, keys: list[list[Any]]) -> list[int]:
-    """The indexes of items that are null or whose keys (pairs of name and default) an earlier item
-    has, as in server-side apply."""
+    """Indexes of items that are null or have an earlier item's keys, as in server-side apply."""
     if not isinstance(items, list):
         return []
     seen: set[str] = set()
