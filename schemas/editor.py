@@ -15,7 +15,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import core_schema
 
@@ -161,12 +160,9 @@ def _facts(node: Node) -> list[str]:
 @functools.cache
 def _sharper() -> dict[str, tuple[str, tuple[str, ...]]]:
     """By a primitive's pattern: one that also says what its validator refuses, and its words."""
-    network, url = (
-        str(TypeAdapter(each).json_schema(mode="serialization")["pattern"])
-        for each in (Network, HttpUrl)
-    )
+    url = pattern_of(HttpUrl)
     return {
-        network: (_canonical_network(), ("No bit is set behind the prefix.",)),
+        pattern_of(Network): (_canonical_network(), ("No bit is set behind the prefix.",)),
         url: (url, ("It holds no user and no password.",)),
     }
 
@@ -189,8 +185,7 @@ def _canonical_network() -> str:
 
 def _offer_catalogue(fields: dict[str, Node]) -> None:
     """Put in the words that are data: releases, catalogue profiles, versions, systems."""
-    loaded = [load_release(name)[0] for name in release_names()]
-    releases = [release for release in loaded if release is not None]
+    releases = [found for name in release_names() if (found := load_release(name)[0])]
     fields["release"]["enum"] = [release.release for release in releases]
     pool = fields["pools"]["items"]["properties"]
     versions = {version: None for release in releases for version in release.kubernetes}
@@ -216,10 +211,9 @@ def _leave_to_region(root: Node) -> None:
             node = node["items"] if step == "*" else node["properties"][step]
         kinds = node["type"] if isinstance(node["type"], list) else [node["type"]]
         words = "Or the name of one of the region's bundles."
-        pattern = pattern_of(DnsLabel)
-        fault = f"Write it out. {words}"
-        more = {"type": [*kinds, "string"], "pattern": pattern, "patternErrorMessage": fault}
-        node |= {**more, "description": f"{node['description']} {words}"}
+        more = {"pattern": pattern_of(DnsLabel), "patternErrorMessage": f"Write it out. {words}"}
+        text = f"{node['description']} {words}"
+        node |= {"type": [*kinds, "string"], **more, "description": text}
 
 
 def _hardware(node: Node) -> Node:

@@ -14,20 +14,11 @@ from pydantic import Field
 from schemas.facts.site import Site
 from schemas.kubernetes.masking import shorten
 from schemas.load import Loaded, load_site
+from schemas.model import primitives
 from schemas.model.cluster import Cluster
 from schemas.model.codes import Code
 from schemas.model.hardware import HardwareProfile
 from schemas.model.management import FOLDER, STACK
-from schemas.model.primitives import (
-    DnsLabel,
-    ImageReference,
-    Ipv4,
-    KubernetesVersion,
-    Model,
-    PoolName,
-    SiteName,
-    ZoneName,
-)
 from schemas.model.problem import Problem, whole_file
 from schemas.model.site_file import Pool, SiteFile, Sources, Zone
 from schemas.reading import catalogue
@@ -38,42 +29,42 @@ from schemas.rules import Finding, HostCell, TextPlace, site_findings
 from schemas.rules.finding import Path, advise
 from schemas.rules.management import read_management
 
-M = TypeVar("M", bound=Model)
+M = TypeVar("M", bound=primitives.Model)
 
 
-class Node(Model):
+class Node(primitives.Model):
     """A node of a cluster."""
 
-    name: DnsLabel
+    name: primitives.DnsLabel
     """Name of the node, equal to that of its host."""
-    pool: PoolName
+    pool: primitives.PoolName
     """Pool that it belongs to; the node carries it as node.cluster.x-k8s.io/pool."""
-    zone: ZoneName
+    zone: primitives.ZoneName
     """Zone that it is in; the node carries it as topology.kubernetes.io/zone."""
-    address: Ipv4
+    address: primitives.Ipv4
     """Address of the node."""
     rack: Annotated[str, Field(pattern=f"^(?:{COLUMNS['rack'].pattern})?$")] = ""
     """Rack that it is in, by which dashboards group nodes; leave out where it is not known."""
 
 
-class SiteParts(Model):
+class SiteParts(primitives.Model):
     """The needs of components besides a site's sections, where others make its machines."""
 
-    site: SiteName
+    site: primitives.SiteName
     """Name of the site; objects carry it as foresite.dev/site."""
-    region: DnsLabel
+    region: primitives.DnsLabel
     """Region of the site."""
     release: str
     """Release that says every version and digest."""
-    kubernetes: KubernetesVersion
+    kubernetes: primitives.KubernetesVersion
     """Version of the cluster."""
     pools: list[Pool]
     """Pools of nodes, the one of the control plane included."""
     nodes: list[Node]
     """All nodes of the cluster."""
-    hardware: dict[DnsLabel, HardwareProfile] = {}
+    hardware: dict[primitives.DnsLabel, HardwareProfile] = {}
     """Hardware profiles of this site, besides the catalogue's."""
-    images: dict[DnsLabel, ImageReference] = {}
+    images: dict[primitives.DnsLabel, primitives.ImageReference] = {}
     """Images by the names that a release gives them, where the release has none."""
 
     def site_file(self) -> SiteFile:
@@ -99,7 +90,9 @@ class SiteParts(Model):
         )
 
 
-def site_with(where: str, given: Site | SiteParts, sections: Mapping[str, Model]) -> Loaded:
+def site_with(
+    where: str, given: Site | SiteParts, sections: Mapping[str, primitives.Model]
+) -> Loaded:
     """The site with ``sections`` (by their names in the site file) in place of its own. What is not
     from a site file is judged by the same rules; problems name ``where`` as their file."""
     site = given if isinstance(given, Site) else _site(given)

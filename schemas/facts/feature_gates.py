@@ -36,17 +36,14 @@ def api_server_gates(site: Site) -> dict[str, bool]:
     """Feature gates of the site's API server."""
     version = site.file.cluster.kubernetes
     found = _gate_setting("MutatingAdmissionPolicy", version) if completed_models(site) else {}
-    found |= _gate_setting("DRAExtendedResource", version) if _by_dra(site) else {}
-    return found | device_taint_gates(site)
+    return found | scheduler_gates(site)
 
 
 def runtime_config(site: Site) -> tuple[str, ...]:
     """APIs that the site's API server has to serve besides the usual ones, as ``api=true``."""
-    beta = mutating_api(site) == _BETA_ADMISSION
-    found = [_BETA_ADMISSION] if completed_models(site) and beta else []
-    if taints_devices(site) and not device_taint_api(site).endswith("/v1"):
-        found.append(device_taint_api(site))
-    return tuple(f"{each}=true" for each in found)
+    apis = [mutating_api(site)] if completed_models(site) else []
+    apis += [device_taint_api(site)] if taints_devices(site) else []
+    return tuple(f"{each}=true" for each in apis if not each.endswith("/v1"))
 
 
 def scheduler_gates(site: Site) -> dict[str, bool]:

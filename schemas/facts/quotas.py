@@ -86,12 +86,9 @@ def guaranteed_devices(scheduling: Scheduling, model: str) -> int:
 
 def supply(site: Site, model: str) -> Supply:
     """The supply of a model on the site."""
-    devices = out = 0
-    for pool in site.pools_with(model):
-        each = site.devices(pool)
-        devices += site.replicas(pool) * each
-        out += machines_out(site, pool) * each
-    return Supply(devices, out)
+    pools = [(pool, site.devices(pool)) for pool in site.pools_with(model)]
+    devices = sum(site.replicas(pool) * each for pool, each in pools)
+    return Supply(devices, sum(machines_out(site, pool) * each for pool, each in pools))
 
 
 def machines_out(site: Site, pool: Pool) -> int:

@@ -61,21 +61,17 @@ def _keys(site: Site) -> Iterator[SecretReference]:
 def _reboots(site: Site) -> Iterator[SecretReference]:
     """The kubeconfigs of reboot programs for the management cluster (Node Operation Controller)."""
     remediation = site.file.remediation
-    if remediation is None:
-        return
     every = ((pool, each) for pool in site.file.pools for each in site.remediators_of(pool))
     healers = {each.kind for pool, each in every if site.repairs(pool, each)}
-    if RemediatorKind.NODE_OPERATION_CONTROLLER in healers:
+    if remediation and RemediatorKind.NODE_OPERATION_CONTROLLER in healers:
         name = remediation.reboot.credentials
         yield SecretReference(False, remediation.namespace, name, ("kubeconfig",))
 
 
 def _receivers(site: Site) -> Iterator[SecretReference]:
-    monitoring = site.file.monitoring
-    if monitoring is None:
-        return
-    for receiver in monitoring.receivers:
-        yield SecretReference(False, monitoring.namespace, receiver.secret, (receiver.key,))
+    if monitoring := site.file.monitoring:
+        for receiver in monitoring.receivers:
+            yield SecretReference(False, monitoring.namespace, receiver.secret, (receiver.key,))
 
 
 def _snapshots(site: Site) -> Iterator[SecretReference]:

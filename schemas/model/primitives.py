@@ -77,12 +77,7 @@ def docs_below(of: type) -> dict[str, str]:
 
 def text_form(pattern: str, *examples: str, longest: int = 0) -> Any:
     """A text that fits a pattern as a whole, such as the examples."""
-    given: dict[str, Any] = {"pattern": f"^{pattern}$"}
-    if examples:
-        given["examples"] = [*examples]
-    if longest:
-        given["max_length"] = longest
-    return Field(**given)
+    return Field(pattern=f"^{pattern}$", examples=[*examples] or None, max_length=longest or None)
 
 
 def fault(said: Words) -> PydanticCustomError:

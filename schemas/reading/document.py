@@ -71,8 +71,7 @@ class Document:
         for step in path:
             if isinstance(place, int) or step not in place.values:
                 break
-            keys = place.keys
-            place = place.values[step]
+            keys, place = place.keys, place.values[step]
             start = keys.get(step, start_of(place)) if key else start_of(place)
         return locate(self._text, start)
 

@@ -21,13 +21,17 @@ _SITE_ENDINGS = (SITE_FILE, HOST_LIST, ".yml")
 
 def names_in(folder: Folder) -> list[str]:
     """The names of the sites that a folder has a file of, sorted; hidden files are editors'."""
-    try:
-        files = [path.name for path in folder.iterdir()]
-    except OSError:
-        return []
-    shown = [name for name in files if not name.startswith(".")]
+    shown = _visible(folder)
     ended = ((name, each) for name in shown for each in _SITE_ENDINGS if name.endswith(each))
     return sorted({name.removesuffix(ending) for name, ending in ended})
+
+
+def _visible(folder: Folder) -> list[str]:
+    """The names in a folder, but for hidden ones; none where it cannot be read."""
+    try:
+        return [each.name for each in folder.iterdir() if not each.name.startswith(".")]
+    except OSError:
+        return []
 
 
 def has_site(folder: Folder, name: str) -> bool:
@@ -50,12 +54,8 @@ def matching(folder: Folder, pattern: str) -> list[str]:
     if "*" not in pattern:
         return [pattern]
     parent, _, last = pattern.rpartition("/")
-    try:
-        names = [each.name for each in (folder / parent).iterdir()]
-    except OSError:
-        return []
-    visible = (name for name in names if not name.startswith("."))
-    return sorted(f"{parent}/{name}" for name in visible if fnmatchcase(name, last))
+    names = (name for name in _visible(folder / parent) if fnmatchcase(name, last))
+    return sorted(f"{parent}/{name}" for name in names)
 
 
 def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:

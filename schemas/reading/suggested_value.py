@@ -19,11 +19,9 @@ _HARDWARE_ADDRESS = re.compile(r"[0-9a-f]{12}")
 def tidy(value: str, pattern: str, *, respelt: bool = True) -> str | None:
     """``value`` without the characters that do not belong there, if it then fits ``pattern``.
     ``respelt``: other spellings mean the same, as of names, but not of numbers given by others."""
-    candidates = _candidates(value) if len(value) <= _LONGEST else iter(())
-    for candidate in candidates if respelt else islice(candidates, 1):
-        if candidate != value and fits(candidate, pattern):
-            return candidate
-    return None
+    every = _candidates(value) if len(value) <= _LONGEST else ()
+    tried = every if respelt else islice(every, 1)
+    return next((each for each in tried if each != value and fits(each, pattern)), None)
 
 
 def fits(value: str, pattern: str) -> bool:
