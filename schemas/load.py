@@ -1,8 +1,6 @@
-"""From a repository's files to typed sites, with every problem on the way at its place.
-
-Owns what makes up a site and the order in which it is judged; knows no Kubernetes objects. A fault
-in one part never keeps another from being judged in the same run.
-"""
+"""From a repository's files to typed sites, with every problem on the way at its place. Owns what
+makes up a site and the order in which it is judged; knows no Kubernetes objects. A fault in one
+part never keeps another from being judged in the same run."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace

@@ -1,9 +1,6 @@
 """The parts of a site that components need where it has no site file, and sections in place of its
-own.
-
-For programs whose clusters others make. Whatever the parts leave out is absent from the ``Site``
-that is made of them, so rules that need it say nothing (schemas/reading/partial.py).
-"""
+own. For programs whose clusters others make. Whatever the parts leave out is absent from the
+``Site`` that is made of them, so rules that need it say nothing (schemas/reading/partial.py)."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace

@@ -20,11 +20,9 @@ class Closed(NamedTuple):
 
 
 def closed(maintenance: Maintenance | None, now: datetime) -> Closed | None:
-    """Why a site may not be changed at a moment; None where it may.
-
-    Hours that clocks skip, or that come twice, count as those of off-peak do. Raises LookupError
-    for an unknown time zone, ValueError for a day that is none.
-    """
+    """Why a site may not be changed at a moment; None where it may. Hours that clocks skip, or that
+    come twice, count as those of off-peak do. Raises LookupError for an unknown time zone,
+    ValueError for a day that is none."""
     if maintenance is None:
         return None
     zone, why, until = time_zone(maintenance.time_zone), "", now.astimezone(UTC)

@@ -1,8 +1,6 @@
-"""The off-peak hours of a site as spans of time, by the tz database of the package ``tzdata``.
-
-Only that package is read. ``zoneinfo`` prefers the database of the machine that it runs on, so one
-file could mean other hours on another machine.
-"""
+"""The off-peak hours of a site as spans of time, by the tz database of the package ``tzdata``. Only
+that package is read. ``zoneinfo`` prefers the database of the machine that it runs on, so one file
+could mean other hours on another machine."""
 
 import functools
 from collections.abc import Iterator
@@ -41,11 +39,9 @@ def time_zone(name: str) -> tzinfo:
 
 
 def windows(off_peak: OffPeak) -> list[Window]:
-    """The spans that are off-peak, in order, none adjoining another.
-
-    An hour that clocks skip counts as the one after it; of one that comes twice the first counts
-    (PEP 495). Raises LookupError for an unknown time zone, ValueError for a day that is none.
-    """
+    """The spans that are off-peak, in order, none adjoining another. An hour that clocks skip
+    counts as the one after it; of one that comes twice the first counts (PEP 495). Raises
+    LookupError for an unknown time zone, ValueError for a day that is none."""
     merged: list[Window] = []
     for span in sorted(_spans(off_peak, time_zone(off_peak.time_zone))):
         if span.begin >= span.end:

@@ -1,8 +1,5 @@
-"""Resets of a host's accelerators, before a reboot.
-
-Source: NVIDIA's manual of nvidia-smi 595, --gpu-reset: no program may have the devices open, and
-those that NVLink connects are reset by one command.
-"""
+"""Resets of a host's accelerators, before a reboot. Source: NVIDIA's manual of nvidia-smi 595,
+--gpu-reset: no program may have the devices open, and one command resets all on an NVLink."""
 
 from schemas.facts.feature_gates import uses_gpu_operator
 from schemas.facts.site import Site

@@ -1,9 +1,7 @@
 """Shares of accelerators: what a card becomes whose pool divides it, as a model of its own.
-
 Sources: NVIDIA/k8s-device-plugin 0.20.0, api/config/v1 (strategy mixed: a resource for each MIG
-profile; without renameByDefault shares keep the card's name) and its chart (a plugin of MIG
-slices has SYS_ADMIN); dra-driver-nvidia-gpu 0.4.1, attribute ``profile``.
-"""
+profile; without renameByDefault shares keep the card's name) and its chart (a plugin of MIG slices
+has SYS_ADMIN); dra-driver-nvidia-gpu 0.4.1, attribute ``profile``."""
 
 from collections.abc import Mapping
 from contextlib import suppress

@@ -1,8 +1,6 @@
-"""A whole site: its file, its hosts, and the data that it names, resolved and ready to use.
-
-Owns what follows from other fields (replicas, versions, operating systems), so that no component
-computes it twice. A ``Site`` is only made of parts that were each valid.
-"""
+"""A whole site: its file, its hosts, and the data that it names, resolved and ready to use. Owns
+what follows from other fields (replicas, versions, operating systems), so that no component
+computes it twice. A ``Site`` is only made of parts that were each valid."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -32,12 +30,10 @@ _unsaid = cache(Scheduling)
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """One site, as components and rules see it.
-
-    ``texts`` holds the content of each file below sites/ that the site names, by its path;
-    ``returned`` are lines of hosts that are gone, of which only serial numbers count; ``managed``
-    is the management cluster that it names, where that has a file.
-    """
+    """One site, as components and rules see it. ``texts`` holds the content of each file below
+    sites/ that the site names, by its path; ``returned`` are lines of hosts that are gone, of which
+    only serial numbers count; ``managed`` is the management cluster that it names, where that has a
+    file."""
 
     file: SiteFile
     hosts: tuple[Host, ...]
@@ -242,9 +238,8 @@ class Site:
         return tuple(sorted({mine for mine, plugins in pairs if mine != plugins}))
 
     def faults(self, pool: Pool) -> tuple[str, ...]:
-        """The faults that are looked for on a pool's hosts: Foresite's own in the vocabulary's
-        order, those of devices only where the pool has some and their record says how, and then
-        those of the site's own checks."""
+        """The faults looked for on a pool's hosts: Foresite's own in the vocabulary's order, of
+        devices only where there are some and a record says how; then the site's own checks'."""
         if self.file.remediation is None:
             return ()
         model = self.model(pool)

@@ -1,8 +1,6 @@
-"""The domains of resources that Kubernetes keeps for itself.
-
-Source: Kubernetes 1.34.3, pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName), which the
-API server asks of each resource of a pod and a kubelet of each plugin's.
-"""
+"""The domains of resources that Kubernetes keeps for itself. Source: Kubernetes 1.34.3,
+pkg/apis/core/v1/helper/helpers.go (IsExtendedResourceName), which the API server asks of each
+resource of a pod and a kubelet of each plugin's."""
 
 _QUOTAS = "requests."
 

@@ -1,8 +1,6 @@
 """Forms of names, addresses and references, as patterns of a whole text without ``^`` and ``$``.
-
 Sources: RFC 1123, 2.1; k8s.io/apimachinery 0.34.3, pkg/api/validate/content (IsDNS1123Subdomain,
-IsLabelKey); distribution/reference 0.6, regexp.go.
-"""
+IsLabelKey); distribution/reference 0.6, regexp.go."""
 
 _OCTET = r"(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])"
 IPV4 = rf"{_OCTET}(\.{_OCTET}){{3}}"

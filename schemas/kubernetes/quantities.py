@@ -1,9 +1,6 @@
 """Kubernetes quantities by value, and numbers that may be a share: 1000m is 1, 1Gi is 1024Mi, and
-10% of 40 is 4.
-
-Sources: k8s.io/apimachinery 0.34.3, pkg/api/resource/quantity.go, ParseQuantity; pkg/util/intstr,
-GetScaledValueFromIntOrPercent.
-"""
+10% of 40 is 4. Sources: k8s.io/apimachinery 0.34.3, pkg/api/resource/quantity.go, ParseQuantity;
+pkg/util/intstr, GetScaledValueFromIntOrPercent."""
 
 import functools
 import math

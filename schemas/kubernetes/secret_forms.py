@@ -1,9 +1,7 @@
-"""Forms of keys and passwords, as data: forms of keys, names of secrets, harmless values.
-
-A form is a key's own, such as a prefix that its maker gave it; where a key has none, only the name
-beside it tells. The patterns are in secret_forms.toml, with what each is for; sources are the
-makers' own pages, by their titles. Who reads texts by this is secret_scan.py.
-"""
+"""Forms of keys and passwords, as data: forms of keys, names of secrets, harmless values. A form is
+a key's own, such as a prefix that its maker gave it; where a key has none, only the name beside it
+tells. The patterns are in secret_forms.toml, with what each is for; sources are the makers' own
+pages, by their titles. Who reads texts by this is secret_scan.py."""
 
 import re
 from collections.abc import Iterable

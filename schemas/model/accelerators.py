@@ -1,9 +1,7 @@
-"""Accelerator models: how a device is recognised, made a resource, watched and shared, as data.
-
-One record per model, whoever makes it. The catalogue ships some; a site adds its own under
+"""Accelerator models: how a device is recognised, made a resource, watched and shared, as data. One
+record per model, whoever makes it. The catalogue ships some; a site adds its own under
 ``accelerators.models``: an in-house card is described by its plugin's image and its device paths,
-and nothing in Foresite knows its vendor. How many cards a host has is in its hardware profile.
-"""
+and nothing in Foresite knows its vendor. How many cards a host has is in its hardware profile."""
 
 from typing import Annotated
 
@@ -229,9 +227,7 @@ CHANNEL_RESOURCE = "foresite.dev/nvlink-channel"
 
 class ComputeDomains(Model):
     """ComputeDomains: jobs over several hosts of an NVLink domain share their GPUs' memory (IMEX).
-
-    Foresite runs NVIDIA's DRA driver for that alone: GPUs stay with their device plugin.
-    """
+    Foresite runs NVIDIA's DRA driver for that alone: GPUs stay with their device plugin."""
 
     namespace: DnsLabel = "nvidia-dra"
     """Namespace of the driver; Foresite makes it."""

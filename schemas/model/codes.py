@@ -1,8 +1,6 @@
 """The vocabulary of problems: one code per kind of fault, with the sentence that says why it hurts.
-
 A code is stable: users search for it, suppress nothing by it, and tests name it. codes.toml lists
-all codes by area; here are those that code names. Tables of messages name the others.
-"""
+all codes by area; here are those that code names. Tables of messages name the others."""
 
 from enum import StrEnum, auto
 

@@ -1,8 +1,6 @@
-"""The contract of a component of one's own: what its package hands over, and what it gets.
-
-Packages import it as ``foresite.own``. ``CONTRACT`` is raised whenever something here changes its
-meaning; what is added with a default leaves it.
-"""
+"""The contract of a component of one's own: what its package hands over, and what it gets. Packages
+import it as ``foresite.own``. ``CONTRACT`` is raised whenever something here changes its meaning;
+what is added with a default leaves it."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

@@ -1,8 +1,6 @@
 """Settings of the control plane's programs: how people log in, what is logged, what is encrypted.
-
 Texts of a site go into files and arguments of hosts, so they hold no braces: cloud-init would take
-two of them for a template.
-"""
+two of them for a template."""
 
 from typing import Annotated
 

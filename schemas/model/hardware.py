@@ -1,8 +1,6 @@
-"""Hardware profiles: what a model of host is made of, as data that sites name.
-
-The catalogue ships some; a site may add its own under ``hardware``. A profile says what is true of
-the metal (disks, accelerators, time to re-image), never what a site does with it.
-"""
+"""Hardware profiles: what a model of host is made of, as data that sites name. The catalogue ships
+some; a site may add its own under ``hardware``. A profile says what is true of the metal (disks,
+accelerators, time to re-image), never what a site does with it."""
 
 from enum import StrEnum
 from typing import Annotated

@@ -1,8 +1,6 @@
 """Networks of hosts: NICs, bonds and VLANs by kind of host, and networks beside the zones' own.
-
 Owns what can be said; schemas/facts/host_networks.py says what follows, schemas/rules what must
-hold. Names are those of netplan where it has one.
-"""
+hold. Names are those of netplan where it has one."""
 
 import re
 from enum import StrEnum

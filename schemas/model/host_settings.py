@@ -1,8 +1,6 @@
-"""Settings of hosts beyond Foresite's own: files, commands, and what the kernel is told.
-
-Bounds: Cluster API v1.13.6, api/bootstrap/kubeadm/v1beta2/kubeadmconfig_types.go (a file has 10240
-characters). The bootstrap data is one Secret, of 1 MiB at most.
-"""
+"""Settings of hosts beyond Foresite's own: files, commands, and what the kernel is told. Bounds:
+Cluster API v1.13.6, api/bootstrap/kubeadm/v1beta2/kubeadmconfig_types.go (a file has 10240
+characters). The bootstrap data is one Secret, of 1 MiB at most."""
 
 from typing import Annotated
 

@@ -1,8 +1,6 @@
 """A management cluster as a file: what runs Cluster API and Metal3 for the sites that name it.
-
 Sources: Cluster API Operator v0.28.0, api/v1alpha2; Ironic Standalone Operator v0.9.0,
-api/v1alpha1/ironic_types.go; Bare Metal Operator v0.13.2, pkg/provisioner/ironic/factory.go.
-"""
+api/v1alpha1/ironic_types.go; Bare Metal Operator v0.13.2, pkg/provisioner/ironic/factory.go."""
 
 from typing import Annotated, Literal
 

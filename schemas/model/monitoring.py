@@ -1,7 +1,5 @@
-"""Monitoring: what Prometheus, Alertmanager and Grafana are told about a site.
-
-What a single value may be; what must hold between values is in schemas/rules/monitoring.py.
-"""
+"""Monitoring: what Prometheus, Alertmanager and Grafana are told about a site. What a single value
+may be; what must hold between values is in schemas/rules/monitoring.py."""
 
 from typing import Annotated
 

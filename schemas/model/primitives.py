@@ -1,8 +1,6 @@
 """Named primitives: one name for each kind of value that a site file, a profile or a release holds.
-
 Each has a pattern that an editor checks while a person types, and an example that an error shows.
-What a pattern cannot say (host bits in a network) is said by a validator with a code of its own.
-"""
+What a pattern cannot say (host bits in a network) is said by a validator with a code of its own."""
 
 import ast
 import functools
@@ -28,9 +26,7 @@ _IMAGE, _AN_IMAGE = f"{REGISTRY}/{REPOSITORY}", "registry.example/project/image"
 
 class Model(BaseModel):
     """The base of all typed data: strict (no coercion), frozen, and an unknown key is an error.
-
-    What a field is for stands in the docstring under it, and goes into the JSON Schema.
-    """
+    What a field is for stands in the docstring under it, and goes into the JSON Schema."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", defer_build=True)
     made_of: ClassVar[Any]

@@ -1,8 +1,6 @@
 """What a region may say for all its sites: a closed list of a site file's keys, and named bundles.
-
 Owns which keys these are. Their types and texts are those of the site file; how a site and its
-region become one document is in schemas/reading/regions.py.
-"""
+region become one document is in schemas/reading/regions.py."""
 
 from collections.abc import Sequence
 from typing import Annotated, Any, get_args

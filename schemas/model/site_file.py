@@ -1,7 +1,5 @@
-"""The site file: what a person writes about one site, as strict, frozen types.
-
-Owns the shape and what a single value may be. What must hold between values is in schemas/rules.
-"""
+"""The site file: what a person writes about one site, as strict, frozen types. Owns the shape and
+what a single value may be. What must hold between values is in schemas/rules."""
 
 from ipaddress import IPv4Address, IPv4Network
 from typing import Annotated

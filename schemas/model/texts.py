@@ -1,9 +1,6 @@
-"""Texts of problems as data: a row for each fault, by the name of the fault.
-
-The tables of messages/ in schemas/model, schemas/reading and schemas/rules have ``code``,
-``message`` and ``fix`` of a fault with values in braces, and ``values`` with their names in the
-order in which they are given.
-"""
+"""Texts of problems as data: a row for each fault, by the name of the fault. The tables of
+messages/ in schemas/model, schemas/reading and schemas/rules have ``code``, ``message`` and ``fix``
+of a fault with values in braces, and ``values`` with their names in order."""
 
 from collections.abc import Iterable
 from functools import cache, lru_cache

@@ -1,9 +1,6 @@
-"""The host list: one line a host, read into ``Host`` records with the line they came from.
-
-A plain table (no quoting, as no cell needs it), so that a diff of one host is one line. What must
-hold between hosts is in schemas/rules/identity.py; the words for a broken table in
-schemas/reading/table_text.py.
-"""
+"""The host list: one line a host, read into ``Host`` records with the line they came from. A plain
+table (no quoting, as no cell needs it), so that a diff of one host is one line. What must hold
+between hosts is in schemas/rules/identity.py, words for a broken table in table_text.py."""
 
 import re
 from functools import cache

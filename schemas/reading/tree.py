@@ -14,9 +14,8 @@ class Refused(Words):
 
 
 class Tree:
-    """A folder in memory, as much of ``pathlib.Path`` as reading a repository takes. ``files``: by
-    path from its root, what is in each, or why it cannot be had. A path is taken as it is: nothing
-    leads out, and no link leads anywhere."""
+    """A folder in memory, as much of ``pathlib.Path`` as reading takes. ``files``: what is in each,
+    or why it cannot be had, by path from its root. Paths are taken as they are: none leads out."""
 
     __slots__ = ("_folders", "_path", "files")
 

@@ -1,8 +1,6 @@
-"""Words for what is wrong with a value and for what belongs in its place.
-
-Taken from the model's own descriptions, bounds and examples, so that the editor, the docs and the
-errors never disagree; pydantic's own words never reach a person.
-"""
+"""Words for what is wrong with a value and for what belongs in its place. Taken from the model's
+own descriptions, bounds and examples, so that the editor, the docs and the errors never disagree;
+pydantic's own words never reach a person."""
 
 import functools
 from collections.abc import Mapping

@@ -1,8 +1,6 @@
-"""The only reader of YAML: from bytes to plain data with places, or to problems.
-
-Owns what is accepted: the subset of YAML 1.2 that has one meaning in every tool, by the core
-schema (``yes`` and ``12:30`` are text). What the data must mean belongs to the models.
-"""
+"""The only reader of YAML: from bytes to plain data with places, or to problems. Owns what is
+accepted: the subset of YAML 1.2 that has one meaning in every tool, by the core schema (``yes`` and
+``12:30`` are text). What the data must mean belongs to the models."""
 
 import math
 import re
@@ -40,12 +38,9 @@ _LEADING_ZERO = re.compile(r"[-+]?0[0-9_]+")
 
 
 def read_yaml(data: bytes, file: str) -> tuple[Document | None, list[Problem]]:
-    """The data of a file, or every problem that keeps it from having exactly one meaning.
-
-    Exactly one of the two is given: a document comes without problems. ``file`` is the name that
-    problems show. Bytes that are no text are not parsed, and the parser stops at its first fault;
-    otherwise all problems come at once.
-    """
+    """The data of a file, or every problem that keeps it from having exactly one meaning: one of
+    the two. ``file`` is the name that problems show. Bytes that are no text are not parsed, and the
+    parser stops at its first fault; otherwise all problems come at once."""
     text, problems = yaml_text.decode(data, file)
     if problems:
         return None, problems

@@ -1,9 +1,6 @@
-"""The characters that a file may hold, and the meaning of its unquoted scalars.
-
-Owns the checks on bytes and characters, the words for syntax errors, and the rules of YAML 1.2
-that libyaml does not hold. Values and their places belong to yaml_reader.py, what a scalar means
-to yaml_reader.py.
-"""
+"""The characters that a file may hold. Owns the checks on bytes and characters, the words for
+syntax errors, and the rules of YAML 1.2 that libyaml does not hold. Values, their places, and what
+a scalar means belong to yaml_reader.py."""
 
 import re
 import unicodedata

@@ -1,8 +1,6 @@
-"""The compact form that schemas are stored in: every structural fact, no texts, nothing twice.
-
-Owns which keywords and formats exist. What is not known here is refused when the files are
-generated, so that no rule of a later CRD is lost in silence.
-"""
+"""The compact form that schemas are stored in: every structural fact, no texts, nothing twice. Owns
+which keywords and formats exist. What is not known here is refused when the files are generated, so
+that no rule of a later CRD is lost in silence."""
 
 import hashlib
 import json

@@ -16,12 +16,10 @@ REPEATED = "repeated.json"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind that there is a schema of.
-
-    ``name`` is ``apiVersion/kind``, ``scope`` is ``Namespaced`` or ``Cluster``, ``file`` is where
-    its schema lies under ``data/``. ``large`` are CRDs that hold whole pods: reading one is cheap,
-    but an API server works on each for a third of a second.
-    """
+    """A kind that there is a schema of. ``name`` is ``apiVersion/kind``, ``scope`` is
+    ``Namespaced`` or ``Cluster``, ``file`` is where its schema lies under ``data/``. ``large`` are
+    CRDs that hold whole pods: reading one is cheap, but an API server works on each for a third of
+    a second."""
 
     name: str
     scope: str

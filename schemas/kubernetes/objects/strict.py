@@ -1,8 +1,6 @@
-"""From a stored schema to a JSON Schema (draft 4) that refuses whatever the server would drop.
-
-Owns what the stored dialect means: closed objects, null, formats, int-or-string, list keys, and the
-rules of metadata that no schema holds. CEL rules are not in it: only a server can run them.
-"""
+"""From a stored schema to a JSON Schema (draft 4) that refuses whatever the server would drop. Owns
+what the stored dialect means: closed objects, null, formats, int-or-string, list keys, and the
+rules of metadata that no schema holds. CEL rules are not in it: only a server can run them."""
 
 from functools import cache
 
@@ -102,12 +100,9 @@ def reach(schema: Schema, keys: Keys = None) -> set[str]:
 
 
 def strict(node: Schema, closed: bool = True, keys: Keys = None) -> Schema:
-    """The strict form of a stored schema.
-
-    ``closed`` is false inside allOf, anyOf, oneOf and not: there a schema adds conditions to fields
-    that are named outside. Properties that are not among ``keys`` are refused as unknown ones are;
-    where unknown ones are not, all are there.
-    """
+    """The strict form of a stored schema. ``closed`` is false inside allOf, anyOf, oneOf and not:
+    there a schema adds conditions to fields that are named outside. Properties that are not among
+    ``keys`` are refused as unknown ones are; where unknown ones are not, all are there."""
     mixed = {"properties", "additionalProperties"} <= node.keys()
     if mixed or not closed or node.get(dialect.OPEN):
         keys = None

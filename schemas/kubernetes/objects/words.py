@@ -1,9 +1,6 @@
 """The fault of an object to begin with, in the words of jsonschema: one mistake, such as a wrong
-indentation, often makes several faults.
-
-The fast validator (check.py) finds the faults and has the last word on what is one. This module is
-needed for objects that it refused, and loads jsonschema only then.
-"""
+indentation, often makes several faults. The fast validator (check.py) finds the faults and says
+what is one. This module is for objects that it refused, and loads jsonschema only then."""
 
 import json
 from functools import cache
