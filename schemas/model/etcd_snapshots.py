@@ -28,7 +28,7 @@ class EtcdSnapshots(Model):
     store: Annotated[
         str, Field(pattern=STORE, max_length=512, examples=["https://s3.example/etcd-snapshots"])
     ]
-    """Their store: https://<endpoint>/<bucket> (S3), nfs://<server>/<path> or claim:<name>."""
+    """Store, as https://<endpoint>/<bucket> (S3), nfs://<server>/<path> or claim:<name>."""
     region: DnsLabel | None = None
     """Region that requests to a bucket are signed for, where the store has one."""
     secret: SecretName = "etcd-snapshots"  # noqa: S105 - its name

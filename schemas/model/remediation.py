@@ -100,8 +100,9 @@ class Detector(Model):
     link_errors: Annotated[
         dict[CounterName, Annotated[int, Field(ge=0, le=10**9)]], Field(max_length=32)
     ] = _LINK_ERRORS
-    """Error counters of network interfaces, with the good rise in five minutes, in place of the
-    defaults: files of the port's counters and hw_counters, or the interface's; no others."""
+    """Error counters of network devices' interfaces, with the rise in five minutes that is good.
+    They replace the defaults. They are files of the port's counters and hw_counters, or of the
+    interface; others are left out."""
     checks: Annotated[list[OwnCheck], Field(max_length=32)] = []
     """Checks of the site's own."""
 
