@@ -165,8 +165,7 @@ def stacks(root: Path, names: Sequence[str]) -> dict[str, Loaded]:
 
 
 def sound(root: Path, names: Sequence[str], form: str, code: int = FOUND) -> list[Site]:
-    """The named sites or stacks (all sites, where none is named); a problem of one is shown, and
-    ends the command with ``code``."""
+    """The named sites or stacks (else all sites); a problem is shown, and ends it with ``code``."""
     loaded = stacks(root, names)
     if problems := [each for one in loaded.values() for each in all_problems(one, root)]:
         show_problems(form, loaded, problems)

@@ -42,13 +42,10 @@ _TEXT = 400
 
 
 class Opinion(NamedTuple):
-    """The opinion of an API server on a site.
-
-    ``read`` is how many objects the API server was asked for; ``dry_run`` says whether it tried the
-    changes. ``ours`` and ``theirs`` are the objects that the offline preview and Pulumi would
-    touch. ``refused`` is what Pulumi complains of; ``failed``, why it could not be asked. ``asked``
-    says of each API server what it was asked, and what not.
-    """
+    """The opinion of an API server on a site. ``read`` is how many objects the API server was asked
+    for; ``dry_run`` says whether it tried the changes. ``ours`` and ``theirs`` are the objects that
+    the offline preview and Pulumi would touch. ``refused`` is what Pulumi complains of; ``failed``,
+    why it could not be asked. ``asked`` says of each API server what it was asked, and what not."""
 
     site: Site
     read: int = 0

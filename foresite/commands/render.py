@@ -38,8 +38,7 @@ from schemas.site_parts import load_stack
 INDEX = "index.json"
 ARGO_KEPT = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
 MAX_INDEX = 64 * 1024 * 1024
-"""Bytes of an index at most: a large site's has some 10,000, an engine's some 5 million for as many
-sites."""
+"""Bytes of an index at most: a large site's has 10,000, an engine's 5 million for as many sites."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -88,8 +87,7 @@ def _for_engine(engine: str, fleet: Fleet) -> tuple[dict[str, str], list[str]]:
 
 
 def _files(site: Site) -> tuple[dict[str, str], Examined, Member | None]:
-    """The files of a site, none where its objects are not sound, what was found of these, and what
-    an engine must know of it."""
+    """The files of a site, if its objects are sound, the findings, and what an engine must know."""
     objects = site_objects(site)
     examined = examine(site, objects)
     if not examined.sound:
@@ -130,9 +128,7 @@ def indexed(head: dict[str, str], groups: dict[str, list[Json]]) -> dict[str, st
 
 def write(folder: Path, files: dict[str, str]) -> None:
     """Put ``files`` in place of ``folder``, at once; what was there before was ours, or it stays.
-
-    Raises UsageError where the folder holds something else, OSError where it cannot be written.
-    """
+    Raises UsageError where the folder holds something else, OSError where it cannot be written."""
     _put(_own_folder(folder), files)
 
 

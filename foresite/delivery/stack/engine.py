@@ -26,8 +26,7 @@ from schemas.reading.bounded import parse_json
 Say = Callable[[str], object]
 
 UNDER_WAY = "foresite:applying"
-"""A stack's tag with the commit that is being applied: a run that is killed leaves no line in the
-history."""
+"""A stack's tag with the commit that is being applied: a killed run is not in the history."""
 PASSED = "foresite:passed"
 """A stack's tag with the commit at which its site was healthy, and its ring passed."""
 _DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
@@ -56,10 +55,7 @@ class Record(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Engine:
     """Pulumi for one stack: its executable, environment, program folder, and a folder for notes.
-
-    ``pack`` is the folder of the policies that it holds objects against; None where its language
-    host can run none.
-    """
+    ``pack`` is the folder of its policies; None where its language host can run none."""
 
     pulumi: Path
     environment: Mapping[str, str]
@@ -93,9 +89,7 @@ class Engine:
     @contextlib.contextmanager
     def _running(self, arguments: Sequence[str], stderr: int) -> Iterator[subprocess.Popen[str]]:
         """Pulumi, with a folder for temporary files that goes once it has ended, however it does.
-
-        An interruption is KeyboardInterrupt by then, and its state is saved.
-        """
+        An interruption is KeyboardInterrupt by then, and its state is saved."""
         told = arguments[0] in _HEEDS
         with (
             private(self.environment, self.notes, f"{self.stack}.temporary") as env,
@@ -175,10 +169,8 @@ class Engine:
         )  # fmt: skip
 
     def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """Note what this run is about to make; what an interrupted run before may have left.
-
-        The list holds objects of that run which this one no longer makes.
-        """
+        """Note what this run is about to make; what an interrupted run before may have left. The
+        list holds objects of that run which this one no longer makes."""
         wanted = sorted(set(objects))
         left = [key for key in self.noted_objects() if key not in set(wanted)]
         self._write([*wanted, *left], over=False)
@@ -218,11 +210,9 @@ class Engine:
             return [], False
 
     def release_dead_lock(self, say: Say) -> bool:
-        """Cancel the locks of runs whose process is gone; False where an owner still lives.
-
-        Only a file backend on this machine can be judged; of another it is said who has it. All are
-        judged first, as Pulumi takes all away at once.
-        """
+        """Cancel the locks of runs whose process is gone; False where an owner still lives. Only a
+        file backend on this machine can be judged; of another it is said who has it. All are judged
+        first, as Pulumi takes all away at once."""
         found = self.locks()
         for lock in found:
             if lock.alive is not False:
@@ -247,10 +237,8 @@ class Engine:
         self._command("cancel", "--yes")
 
     def export_state(self) -> dict[str, Any] | None:
-        """The stack's state, as Pulumi exports it; None where there is no such stack.
-
-        Raises EngineError where it cannot be read.
-        """
+        """The stack's state, as Pulumi exports it; None where there is no such stack. Raises
+        EngineError where it cannot be read."""
         found: dict[str, Any] | None = self._query("stack", "export")
         return found
 
@@ -274,11 +262,9 @@ def demand_success(done: subprocess.CompletedProcess[str], before: str = "") -> 
 
 @contextlib.contextmanager
 def lock_site(engine: Engine) -> Iterator[None]:
-    """Hold a site for the block; the kernel lets go of it however the process ends.
-
-    Pulumi locks a stack only while it writes: two runs that both looked before would judge the
-    same clusters. Raises UsageError, which says who holds it.
-    """
+    """Hold a site for the block; the kernel lets go of it however the process ends. Pulumi locks a
+    stack only while it writes: two runs that both looked before would judge the same clusters.
+    Raises UsageError, which says who holds it."""
     engine.notes.mkdir(parents=True, exist_ok=True)
     path = engine.notes / f"{engine.stack}.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -27,10 +27,8 @@ _SLACK = 2.0
 
 
 class Lock(NamedTuple):
-    """A lock: process, host and user that took it, and when.
-
-    ``alive`` is None where it cannot be told, as for a process of another host.
-    """
+    """A lock: process, host and user that took it, and when. ``alive`` is None where it cannot be
+    told, as for a process of another host."""
 
     pid: int
     host: str

@@ -21,12 +21,10 @@ MESSAGE = "foresite: what the decommissioned site gives up is protected no more"
 
 
 def release(engine: Engine, site: Site, say: Say) -> None:
-    """Let go of all that a decommissioned site gives up, so that the next run may delete it.
-
-    Does nothing where that was done, as after a run that was interrupted. What somebody deleted
+    """Let go of all that a decommissioned site gives up, so that the next run may delete it. Does
+    nothing where that was done, as after a run that was interrupted. What somebody deleted
     meanwhile is forgotten first: a Cluster that is registered anew would install hosts again.
-    Raises EngineError, and then nothing was deleted.
-    """
+    Raises EngineError, and then nothing was deleted."""
     held = [each for each in leaving(site, _held(engine)) if not _is_released(each)]
     if not held:
         return

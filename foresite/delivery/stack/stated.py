@@ -1,5 +1,4 @@
-"""The objects of a site's clusters by Pulumi's state, and the operations that a run was in the
-middle of."""
+"""The objects of a site's clusters by Pulumi's state, and the operations that a run left open."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -84,10 +83,7 @@ class State(NamedTuple):
 
 
 def stated_objects(engine: Engine) -> dict[Key, Stated]:
-    """The objects of a stack's state; none where nothing was applied yet.
-
-    Raises EngineError where Pulumi cannot say.
-    """
+    """The objects of a stack's state, if something was applied. Raises EngineError."""
     held = read_state(engine.export_state() or {}).held
     return {key: each for each in held if not each.leaving and (key := key_of(each.urn))}
 
