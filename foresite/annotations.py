@@ -1,8 +1,6 @@
 """Findings where others show them: beside a pull request's lines, and in code scanning.
-
 docs.github.com has the limits: ten annotations of a level in a step ("Workflow commands"), 5,000
-results and 10 MB in a file ("SARIF support for code scanning"). What is over is counted.
-"""
+results and 10 MB in a file ("SARIF support for code scanning"). What is over is counted."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence

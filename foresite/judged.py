@@ -1,9 +1,7 @@
-"""The policies' verdict on a site, as problems: offline, over every object that it makes.
-
-The rules see plain objects, as they would be applied. Violations of mandatory rules, exceptions
-that have ended and rules of the site's own that cannot be run are problems; violations of advisory
-rules are advice. Places in the site file are looked for only where there is something to place.
-"""
+"""The policies' verdict on a site, as problems: offline, over every object that it makes. The rules
+see plain objects, as they would be applied. Violations of mandatory rules, exceptions that have
+ended and rules of the site's own that cannot be run are problems; violations of advisory rules are
+advice. Places in the site file are looked for only where there is something to place."""
 
 import datetime
 import json

@@ -1,9 +1,6 @@
-"""Why a cluster is not adopted as it stands: everything at once, a sentence each.
-
-What one object says by itself is data (refusals.toml). Sources: Cluster API v1.13.6,
-internal/controllers; CAPM3 v1.13.2, baremetal/metal3machine_manager.go; Bare Metal Operator
-v0.13.2, host_state_machine.go.
-"""
+"""Why a cluster is not adopted as it stands: everything at once, a sentence each. What one object
+says by itself is data (refusals.toml). Sources: Cluster API v1.13.6, internal/controllers; CAPM3
+v1.13.2, baremetal/metal3machine_manager.go; Bare Metal Operator v0.13.2, host_state_machine.go."""
 
 import functools
 from collections.abc import Iterator, Sequence

@@ -1,9 +1,7 @@
-"""The API server's own word on an adoption, and the hand-over of fields after it.
-
-A server-side dry run as Foresite, without force: webhooks are asked too, another value is a
-conflict, and a spec that changes has another ``generation``. Pulumi's preview proves nothing here:
-it forces where its state has no object (pulumi-kubernetes v4.25.0, await.go).
-"""
+"""The API server's own word on an adoption, and the hand-over of fields after it. A server-side dry
+run as Foresite, without force: webhooks are asked too, another value is a conflict, and a spec that
+changes has another ``generation``. Pulumi's preview proves nothing here: it forces where its state
+has no object (pulumi-kubernetes v4.25.0, await.go)."""
 
 import json
 from collections.abc import Iterator, Sequence

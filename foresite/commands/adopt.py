@@ -1,8 +1,6 @@
-"""``foresite adopt``: a running cluster comes under Foresite, and no machine is replaced.
-
-``read`` and ``prove`` ask the management cluster and change nothing there; ``plan`` is offline and
-writes all its files or none; ``finish`` changes who owns the fields, never a value.
-"""
+"""``foresite adopt``: a running cluster comes under Foresite, and no machine is replaced. ``read``
+and ``prove`` ask the management cluster and change nothing there; ``plan`` is offline and writes
+all its files or none; ``finish`` changes who owns the fields, never a value."""
 
 import argparse
 import json

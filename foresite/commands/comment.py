@@ -1,9 +1,7 @@
-"""``foresite comment``: one comment on a pull request, created once and then updated.
-
-The file is what another job left, and that job ran for anybody's pull request: it is data, with a
-bounded size and a mark in its first line. The mark alone does not make a comment ours, as anybody
-can write it; its author has to be ours too.
-"""
+"""``foresite comment``: one comment on a pull request, created once and then updated. The file is
+what another job left, and that job ran for anybody's pull request: it is data, with a bounded size
+and a mark in its first line. The mark alone does not make a comment ours, as anybody can write it;
+its author has to be ours too."""
 
 import argparse
 import re

@@ -1,8 +1,6 @@
 """``foresite preview``: what a change does to the machines of every site, before it merges.
-
 Compares two states of the repository. Needs no cluster, no credentials and no network. Of a large
-change several jobs judge a shard each, and one puts their reports together (preview/shards.py).
-"""
+change several jobs judge a shard each, and one puts their reports together (preview/shards.py)."""
 
 import argparse
 import hashlib

@@ -1,9 +1,7 @@
 """``foresite recover``: after an ``up`` that did not come to its end, back to what the next one can
 build on. Says what it finds before it does anything, and proves at the end that the next ``up`` has
-nothing to do that the site and the clusters do not explain.
-
-Each step leaves something that the same command goes on from, so it may be killed as well.
-"""
+nothing to do that the site and the clusters do not explain. Each step leaves something that the
+same command goes on from, so it may be killed as well."""
 
 import argparse
 import shlex

@@ -1,8 +1,6 @@
 """``foresite up``: check a site, make sure that it may be applied, and register it with Pulumi.
-
-Check, select the stack, ask the API servers, guard against losses, register. What stops before
-the last step has changed nothing; what stops in it is taken up by the same command.
-"""
+Check, select the stack, ask the API servers, guard against losses, register. What stops before the
+last step has changed nothing; what stops in it is taken up by the same command."""
 
 import argparse
 from collections import Counter

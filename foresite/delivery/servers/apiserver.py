@@ -1,9 +1,7 @@
-"""An API server that a context names, asked a few questions by way of ``kubectl proxy``.
-
-kubectl reads the kubeconfig and logs in, whatever plugin that takes; nothing here sees a
-credential. The proxy listens on a socket in a folder of its owner's, and passes on neither changes
-nor deletions. Every question ends within a given time.
-"""
+"""An API server that a context names, asked a few questions by way of ``kubectl proxy``. kubectl
+reads the kubeconfig and logs in, whatever plugin that takes; nothing here sees a credential. The
+proxy listens on a socket in a folder of its owner's, and passes on neither changes nor deletions.
+Every question ends within a given time."""
 
 import http.client
 import json

@@ -1,8 +1,6 @@
-"""The state of a site on its way from an empty rack to the first job, by what can be asked.
-
-Nothing is changed, no value of a Secret is asked for, and nobody is logged in to but the API
-servers. What could not be asked is said with the reason: it never counts as sound.
-"""
+"""The state of a site on its way from an empty rack to the first job, by what can be asked. Nothing
+is changed, no value of a Secret is asked for, and nobody is logged in to but the API servers. What
+could not be asked is said with the reason: it never counts as sound."""
 
 from collections import Counter
 from collections.abc import Iterator

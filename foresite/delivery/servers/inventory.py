@@ -1,9 +1,7 @@
-"""Every object of a site that a cluster holds, whatever its kind: found by the site's label.
-
-An object is ours where our field manager applied it: others copy labels, as a Service's to its
+"""Every object of a site that a cluster holds, whatever its kind: found by the site's label. An
+object is ours where our field manager applied it: others copy labels, as a Service's to its
 EndpointSlices. All kinds are asked for, as a run that was killed may have made one of a kind that
-neither the state nor the site has by now. Applied objects that are there no longer are counted.
-"""
+neither the state nor the site has by now. Applied objects that are there no longer are counted."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,9 +1,7 @@
 """Asks the API servers of a site, before anything rests on them: are they there, do they serve what
-the site makes, may this account write it. Nothing is changed by it.
-
-``pulumi preview`` does not: against a server that is dead, or has none of the kinds, it ends well
-(pulumi 3.255, provider 4.25). What was asked of whom, and what was not, is said, never implied.
-"""
+the site makes, may this account write it. Nothing is changed by it. ``pulumi preview`` does not:
+against a server that is dead, or has none of the kinds, it ends well (pulumi 3.255, provider 4.25).
+What was asked of whom, and what was not, is said, never implied."""
 
 import os
 import shutil

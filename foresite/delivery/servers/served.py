@@ -1,9 +1,7 @@
-"""Check that an API server serves the kinds that a site makes, and knows the fields that it sets.
-
-A custom resource definition that is missing, or is of an older release, is found by this before
+"""Check that an API server serves the kinds that a site makes, and knows the fields that it sets. A
+custom resource definition that is missing, or is of an older release, is found by this before
 anything is made. The fields are those of the server's own OpenAPI document, which anybody who is
-logged in may read (kubernetes 1.34, ClusterRole system:discovery).
-"""
+logged in may read (kubernetes 1.34, ClusterRole system:discovery)."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator

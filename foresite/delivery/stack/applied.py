@@ -1,9 +1,7 @@
-"""The last applied commit of a site, and whether Git has changed since.
-
-``foresite apply`` writes the commit into the message of each update, so the stack's own history
-says it, wherever and however often a run is started. What a run before was told to do says nothing:
-it may have failed, or never have come to the site.
-"""
+"""The last applied commit of a site, and whether Git has changed since. ``foresite apply`` writes
+the commit into the message of each update, so the stack's own history says it, wherever and however
+often a run is started. What a run before was told to do says nothing: it may have failed, or never
+have come to the site."""
 
 import re
 from collections import Counter

@@ -1,9 +1,7 @@
-"""The end of a site: how ``foresite up`` takes its cluster away.
-
-Two runs of Pulumi. In the first nothing is deleted: what the site gives up is registered once more,
-protected no more and marked as what may be deleted (components/making/decommission.py). In
-the second, the usual one, it is left out: the Cluster goes first, then the rest.
-"""
+"""The end of a site: how ``foresite up`` takes its cluster away. Two runs of Pulumi. In the first
+nothing is deleted: what the site gives up is registered once more, protected no more and marked as
+what may be deleted (components/making/decommission.py). In the second, the usual one, it is left
+out: the Cluster goes first, then the rest."""
 
 from collections.abc import Iterable
 from dataclasses import replace
