@@ -31,6 +31,17 @@ def scratch(folder: Path) -> Iterator[Path]:
         os.close(handle)
 
 
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put whole files in place of those of a folder; no link is followed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    clear(folder / "report")
+    with scratch(folder / "report") as fresh:
+        for name, data in files.items():
+            (fresh / name).write_bytes(data)
+        for name in files:
+            os.replace(fresh / name, folder / name)
+
+
 def put(fresh: Path, folder: Path) -> None:
     """Rename ``fresh`` to ``folder``; what was there is gone only once the new one stands."""
     if not folder.exists():

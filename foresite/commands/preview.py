@@ -16,7 +16,7 @@ from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
 from foresite.forge import forge
 from foresite.othercode import code_digest, make_objects_with, run_with
-from foresite.scratch import clear, scratch
+from foresite.scratch import replace_files
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
@@ -78,7 +78,9 @@ def run(options: argparse.Namespace) -> int:
             names = part.of(found.names) if part else found.names
             sites = judge_sites(found, names, parallel.each, maker, nodes)
             if terms and part:
-                return _write_shard(options.out, dump(terms, part, zip(names, sites, strict=True)))
+                shard = dump(terms, part, zip(names, sites, strict=True))
+                replace_files(options.out.parent, {options.out.name: shard})
+                return OK
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
     try:
@@ -133,15 +135,6 @@ def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen])
     return Terms(base=base, head=head, judge=code_digest(), options=digest)
 
 
-def _write_shard(path: Path, data: bytes) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    clear(path)
-    with scratch(path) as fresh:
-        (fresh / "report").write_bytes(data)
-        (fresh / "report").replace(path)
-    return OK
-
-
 def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snapshot]:
     head = at(root, options.head) if options.head else work_tree(root)
     base = at(root, options.base) if options.base else at(root, *base_of(root, options.head))
@@ -178,13 +171,7 @@ def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int],
 
 def _write(options: argparse.Namespace, found: Preview) -> None:
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        clear(options.out / "report")
-        with scratch(options.out / "report") as fresh:
-            for name, make in FILES.items():
-                (fresh / name).write_text(make(found), encoding="utf-8", newline="\n")
-            for name in FILES:
-                (fresh / name).replace(options.out / name)
+        replace_files(options.out, {name: make(found).encode() for name, make in FILES.items()})
     print(FORMATS[options.format](found).rstrip("\n"))
 
 

@@ -126,14 +126,9 @@ def indexed(head: dict[str, str], groups: dict[str, list[Json]]) -> dict[str, st
     return {**files, INDEX: json.dumps({**head, "files": listed}, indent=2) + "\n"}
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    """Put ``files`` in place of ``folder``, at once; what was there before was ours, or it stays.
-    Raises UsageError where the folder holds something else, OSError where it cannot be written."""
-    _put(_own_folder(folder), files)
-
-
 def _own_folder(folder: Path) -> Path:
-    """Where a folder really lies: a link stays, and what it leads to is replaced."""
+    """Where a folder really lies: a link stays, and what it leads to is replaced. Raises UsageError
+    where it holds what render did not write."""
     folder = Path(os.path.realpath(folder))
     foreign = _foreign(folder)
     if foreign is not None:
@@ -144,6 +139,7 @@ def _own_folder(folder: Path) -> Path:
 
 
 def _put(folder: Path, files: dict[str, str]) -> None:
+    """Put ``files`` in place of ``folder``, at once. Raises OSError where it cannot."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     clear(folder)
     with scratch(folder) as fresh:
