@@ -61,8 +61,7 @@ class Stated(NamedTuple):
         """The object's kind."""
         return str(self.body["kind"])
 
-    @property
-    def title(self) -> str:
+    def __str__(self) -> str:
         """The object for a person: ``Cluster tokyo-1/tokyo-1``."""
         return str(self.ident)
 
@@ -84,8 +83,13 @@ class State(NamedTuple):
 
 def stated_objects(engine: Engine) -> dict[Key, Stated]:
     """The objects of a stack's state, if something was applied. Raises EngineError."""
-    held = read_state(engine.export_state() or {}).held
+    held = held_objects(engine)
     return {key: each for each in held if not each.leaving and (key := key_of(each.urn))}
+
+
+def held_objects(engine: Engine) -> tuple[Stated, ...]:
+    """All objects of a stack's state, also those that are to go. Raises EngineError."""
+    return read_state(engine.export_state() or {}).held
 
 
 def read_state(exported: Json) -> State:
