@@ -8,7 +8,7 @@ from typing import Any
 
 from components.making.told import Told
 from foresite.adoption.bundle import Bundle, title
-from foresite.adoption.shape import Shape, protocol, references_of, shape_of, template_of
+from foresite.adoption.shape import Shape, bmc_of, references_of, shape_of, template_of
 from schemas.facts.adopted import HOST, KINDS
 from schemas.kubernetes.bodies import Json, mapping
 from schemas.kubernetes.masking import mask
@@ -98,7 +98,7 @@ def _host(host: Json, shape: Shape) -> Iterator[str]:
     holder = mapping(host, "spec", "consumerRef")
     if holder.get("kind") == "Metal3Machine" and host["metadata"]["name"] not in shape.held:
         yield TOLD.say("foreign", title=title(host), holder=f"Metal3Machine {holder.get('name')}")
-    if protocol(host) is None:
+    if bmc_of(host) is None:
         address = mapping(host, "spec", "bmc").get("address", "none")
         protocols = ", ".join(each.value for each in BmcProtocol)
         values = {"address": mask(str(address)), "protocols": protocols}

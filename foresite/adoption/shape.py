@@ -105,7 +105,7 @@ class Bmc(NamedTuple):
     path: str
 
 
-def protocol(host: Json) -> Bmc | None:
+def bmc_of(host: Json) -> Bmc | None:
     """The parts of a host's BMC address; None where a host list cannot say it. Without a protocol
     it is IPMI (BMO v0.13.2, pkg/hardwareutils/bmc/access.go)."""
     address = str(mapping(host, "spec", "bmc").get("address", "")).rstrip("/")
