@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Manifest, Spot
 from components.making.validation import Placed, object_problems
-from components.site import patch_faults, site_objects
+from components.site import is_management, patch_faults, site_objects
 from foresite.command import UsageError
 from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
@@ -136,12 +136,11 @@ def place_problems(
 ) -> list[Problem]:
     """The problems of a site's objects, first those of the schemas: each at the field of the site's
     files that it comes from, where that can be told, with what to write there."""
+    if loaded.site is not None and is_management(loaded.site):
+        return of_management(loaded.site, refused)
     if loaded.site is None or loaded.document is None:
         raise ValueError(f"{loaded.name} was not read")
-    others = (
-        each if isinstance(each, Problem) else place(loaded.document, *each)
-        for each in found.others
-    )
+    others = [e if isinstance(e, Problem) else place(loaded.document, *e) for e in found.others]
     origins = Origins(loaded, root)
     placed = [_locate(problem, origins.find(spot)) for spot, problem in (*refused, *found.refused)]
     return [*placed, *others]

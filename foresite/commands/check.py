@@ -24,14 +24,7 @@ from foresite.command import (
     show_text,
     version,
 )
-from foresite.judged import (
-    Advice,
-    Judged,
-    judge_site,
-    management_faults,
-    of_management,
-    place_problems,
-)
+from foresite.judged import Advice, Judged, judge_site, management_faults, place_problems
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.grouping import group_by_key
@@ -148,8 +141,6 @@ def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Prob
         return [*locked, *loaded.problems]
     if examined is None or loaded.site is None:
         return list(loaded.problems)
-    if is_management(loaded.site):
-        return of_management(loaded.site, examined.refused)
     return place_problems(loaded, examined.refused, examined.judged, root)
 
 
