@@ -14,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from controlplane.child_process import tie_to_parent
@@ -72,13 +71,9 @@ class Kubectl:
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """A short kubectl command with what it is ``given`` to read, and what it printed."""
         return subprocess.run(
-            [str(self.path), *arguments],
-            env=dict(self.environment),
-            capture_output=True,
-            text=True,
-            check=False,
-            input=given,
-        )
+            [str(self.path), *arguments], env=dict(self.environment), capture_output=True,
+            text=True, check=False, input=given,
+        )  # fmt: skip
 
 
 class ApiServer:
@@ -104,23 +99,23 @@ class ApiServer:
         try:
             with open(self._complaints, "wb") as complaints:
                 self._process = subprocess.Popen(
-                    tie_to_parent(command),
-                    env=dict(self._kubectl.environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=complaints,
+                    tie_to_parent(command), env=dict(self._kubectl.environment),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints,
                     start_new_session=True,
-                )
+                )  # fmt: skip
             self._wait(self._process)
         except BaseException:
-            self._end()
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
-        self._end()
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+        self._folder.cleanup()
 
     def get(
         self, path: str, accept: str = "application/json", limit: float | None = None
@@ -132,11 +127,8 @@ class ApiServer:
     def may(self, verb: str, group: str, resource: str, namespace: str) -> bool:
         """True if the account may do something. Raises NoAnswerError and RefusedError."""
         attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": attributes},
-        }
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+                  "spec": {"resourceAttributes": attributes}}  # fmt: skip
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         answer = self._ask("POST", path, review, "application/json") or {}
         return bool(answer.get("status", {}).get("allowed"))
@@ -203,14 +195,6 @@ class ApiServer:
             process.wait()
             text = self._complaints.read_text(encoding="utf-8", errors="replace")
             raise NoAnswerError(_first(text) or "kubectl proxy ended")
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            if self._process.stdout is not None:
-                self._process.stdout.close()
-        self._folder.cleanup()
 
 
 class _Connection(http.client.HTTPConnection):

@@ -6,6 +6,7 @@ neither the state nor the site has by now. Applied objects that are there no lon
 import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -15,6 +16,7 @@ from foresite.delivery.servers.served import Kind, find_groups, group_kinds, gro
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
+from schemas.kubernetes.bodies import mapping
 
 PATIENCE = 60.0
 """Seconds for the whole look: a server that has just started makes room for each kind first."""
@@ -155,14 +157,10 @@ def look(
     """The objects left in each cluster of a site, by a list of names for each kind. Pulumi compares
     a site with its state, and misses what was deleted by hand, or an etcd that was lost. Raises
     NoAnswerError where one is silent."""
-    found = []
+    found, every = [], state.values()
+    own = [e for e in every if mapping(e.body, "metadata", "labels").get(SITE_LABEL) == site]
     for target, context in contexts.items():
-        mine = [
-            each
-            for each in state.values()
-            if each.target is target
-            and (each.body["metadata"].get("labels") or {}).get(SITE_LABEL) == site
-        ]
+        mine = [each for each in own if each.target is target]
         if kubectl is None:
             found.append(Look(context, unseen="no kubectl"))
         elif mine:
@@ -177,9 +175,8 @@ def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> L
     try:
         kinds = [each for each in served_kinds(server, wanted)[0] if each.key in wanted]
         with ThreadPoolExecutor(_THREADS) as pool:
-            for found in pool.map(
-                lambda kind: list_objects(server, kind, site, _NAMES_ALONE), kinds
-            ):
+            ask = partial(list_objects, server, site=site, accept=_NAMES_ALONE)
+            for found in pool.map(ask, kinds):
                 there |= {ident(target, body): body["metadata"]["uid"] for body in found}
     except RefusedError as error:
         return Look(server.context, unseen=str(error))
