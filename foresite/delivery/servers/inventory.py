@@ -119,9 +119,8 @@ def list_objects(
     """The site's objects of a kind. Raises NoAnswerError and RefusedError."""
     query = urlencode({"labelSelector": f"{SITE_LABEL}={site}"})
     answer = server.get(f"{kind.path()}?{query}", accept, limit) or {}
-    # A list says once for all what its items are.
-    items = answer.get("items") or ()
-    return [{**item, "apiVersion": kind.api, "kind": kind.kind} for item in items]
+    named = {"apiVersion": kind.api, "kind": kind.kind}  # a list says it once for all
+    return [{**item, **named} for item in answer.get("items") or ()]
 
 
 def delete(kubectl: Kubectl, context: str, body: Json) -> None:

@@ -30,6 +30,7 @@ UNDER_WAY = "foresite:applying"
 PASSED = "foresite:passed"
 """A stack's tag with the commit at which its site was healthy, and its ring passed."""
 _DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
+PLAIN = ("--non-interactive", "--color", "never")
 _HEEDS = {"up", "refresh", "preview"}
 """Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go)."""
 _NO_STACK = 6
@@ -114,9 +115,8 @@ class Engine:
     def history(self, most: int) -> list[Record]:
         """The last lines of the stack's history, the newest first. Raises EngineError."""
         found = self._query("stack", "history", "--json", "--page-size", f"{most}", "--page", "1")
-        names = ("message", "startTime")
         return [
-            Record(each["kind"], each["result"], *(each.get(name, "") for name in names))
+            Record(each["kind"], each["result"], each.get("message", ""), each.get("startTime", ""))
             for each in found or ()
         ]
 
@@ -154,19 +154,14 @@ class Engine:
 
     def up(self, line: Callable[[str], object], *more: str) -> int:
         """Apply the program, as ``follow`` does."""
-        return self.follow(
-            ["up", "--stack", self.stack, "--yes", "--skip-preview", "--non-interactive",
-             "--color", "never", *more],
-            line,
-        )  # fmt: skip
+        words = ["up", "--stack", self.stack, "--yes", "--skip-preview", *PLAIN, *more]
+        return self.follow(words, line)
 
     def refresh(self, urns: Iterable[str] = (), *more: str) -> subprocess.CompletedProcess[str]:
         """Read objects of the state, all where none is named, from their unchanged clusters."""
         targets = [part for urn in urns for part in ("--target", urn)]
-        return self.cautious().run(
-            "refresh", "--yes", "--skip-preview", "--run-program", *more, "--non-interactive",
-            "--color", "never", "--stack", self.stack, *targets,
-        )  # fmt: skip
+        words = ("refresh", "--yes", "--skip-preview", "--run-program", *more, *PLAIN)
+        return self.cautious().run(*words, "--stack", self.stack, *targets)
 
     def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
         """Note what this run is about to make; what an interrupted run before may have left. The

@@ -13,10 +13,9 @@ from schemas.facts.site import Site
 from schemas.model.management import STACK
 from tools.toolchain import ToolchainError, Tools, parts
 
-_CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
-_LINKED = (*_CODE, "catalogue", "management", "regions", "sites")
+_LINKED = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas",
+           "catalogue", "management", "regions", "sites")  # fmt: skip
 """What the program of a repository is made of, and reads."""
-
 _INSTALL = (
     "install Pulumi (https://www.pulumi.com/docs/install) and its provider (`pulumi plugin install"
     " resource kubernetes`) in these versions; a checkout of Foresite can try a site with --trial"
