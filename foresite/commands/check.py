@@ -221,10 +221,9 @@ def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
     """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
-        also: dict[str, dict[str, None]] = {}
-        for file, line in (other.split(":")[:2] for other in each.also):
-            also.setdefault(file, {})[line] = None
-        places = "; ".join(f"{file}:{', '.join(lines)}" for file, lines in also.items())
+        also = group_by_key((file, line) for file, line, *_ in (e.split(":") for e in each.also))
+        parts = (f"{file}:{', '.join(dict.fromkeys(lines))}" for file, lines in also.items())
+        places = "; ".join(parts)
         more = f" (also {places})" if places else ""
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}{more}; {each.fix}"
 

@@ -111,13 +111,12 @@ def _offline(root: Path, site: Site, before: str, after: str) -> tuple[frozenset
     """The objects that the offline preview says are touched, and those that are merely left."""
     touched: set[Key] = set()
     left: set[Key] = set()
-    for found in survey(at(root, before), at(root, after), [site.name]).sites:
-        for each in found.objects:
+    for judged in survey(at(root, before), at(root, after), [site.name]).sites:
+        for each in judged.objects:
             if not follows(site, each.change.one):
                 component, name = each.change.name
-                (left if each.action is Action.LEFT else touched).add(
-                    (resource_name(component), name)
-                )
+                found = left if each.action is Action.LEFT else touched
+                found.add((resource_name(component), name))
     return frozenset(touched), left
 
 
