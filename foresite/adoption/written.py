@@ -81,10 +81,11 @@ def texts_of(
     if bundle.namespace != "default":  # clusterctl's, where Foresite itself makes nothing
         del found["policies"]
     lines = [",".join(COLUMNS), *map(",".join, rows)]
+    stay = (shape.cluster, shape.infrastructure, *shape.owners, *hosts)
     return {
         f"sites/{site}.yaml": dump(_settled(found, marks=marks)),
         f"sites/{site}.hosts.csv": "\n".join(lines) + "\n",
-        f"sites/adopted/{site}.yaml": dump_all(list(kept_objects(shape, hosts))),
+        f"sites/adopted/{site}.yaml": dump_all([*map(_kept, stay)]),
     }
 
 
@@ -140,12 +141,10 @@ def _cluster(shape: Shape, config: Json) -> Json:
     workers = {mapping(o, "spec", "template", "spec").get("version") for o in shape.workers}
     announced = any("kube-vip" in str(each.get("path")) for each in items(config, "files"))
     found: Json = {
-        "kubernetes": version,
-        "workers": next(iter(workers - {version}), None),
-        "endpoint": endpoint.get("host"),
-        "port": endpoint.get("port"),
+        "kubernetes": version, "workers": next(iter(workers - {version}), None),
+        "endpoint": endpoint.get("host"), "port": endpoint.get("port"),
         "virtual_ip": "arp" if announced else "external",
-    }
+    }  # fmt: skip
     for key in ("pods", "services"):
         blocks = texts(mapping(shape.cluster, "spec", "clusterNetwork", key), "cidrBlocks")
         found[key] = blocks[0] if blocks else Unknown(f"network of {key}", "10.244.0.0/16")
@@ -219,11 +218,6 @@ def kept_secrets(bundle: Bundle) -> Iterator[str]:
     for key, found in group_by_key((each[0], each[1:]) for each in bundle.secrets).items():
         kept = {at for at, _ in nodes(_kept(bundle.objects[key]))} if key[0] in KINDS else set()
         yield from (TOLD.say("secret", said=said) for place, said in found if place in kept)
-
-
-def kept_objects(shape: Shape, hosts: list[Json]) -> Iterator[Json]:
-    """The objects that stay as they are, in the order of the file."""
-    yield from map(_kept, (shape.cluster, shape.infrastructure, *shape.owners, *hosts))
 
 
 def _kept(body: Json) -> Json:

@@ -38,11 +38,9 @@ FORMATS: dict[str, Callable[[Preview], str]] = {
     "html": report.html,
 }
 FILES: dict[str, Callable[[Preview], str]] = {
-    "comment.md": report.comment,
-    "summary.md": report.summary,
-    "report.html": report.html,
-    "report.json": report.document,
-}
+    "comment.md": report.comment, "summary.md": report.summary,
+    "report.html": report.html, "report.json": report.document,
+}  # fmt: skip
 """Files that ``--out`` writes."""
 # A plan of no hosts at a time, for example: a job's figures are typed, and may be anything else.
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)

@@ -71,19 +71,14 @@ def run(options: argparse.Namespace) -> int:
     advice = list[str]()
     if engine and file.manifests:
         fleet = Fleet(file.rings, file.manifests, tuple(e for _, _, e in made if e))
-        rendered[engine], advice = _for_engine(engine, fleet)
+        own = ENGINES[engine]
+        rendered[engine] = indexed({"engine": engine}, own.files(fleet))
+        advice = [*fleet_advice(fleet), *own.advice(fleet)]  # what it does not do
     places = {name: _own_folder(options.out / name) for name in rendered}
     for name, folder in places.items():
         _put(folder, rendered[name])
     _report(options, rendered, advice)
     return OK
-
-
-def _for_engine(engine: str, fleet: Fleet) -> tuple[dict[str, str], list[str]]:
-    """An engine's files, and what it does not do."""
-    made = ENGINES[engine]
-    files = indexed({"engine": engine}, made.files(fleet))
-    return files, [*fleet_advice(fleet), *made.advice(fleet)]
 
 
 def _files(site: Site) -> tuple[dict[str, str], Examined, Member | None]:

@@ -171,10 +171,12 @@ class ApiServer:
         self, method: str, path: str, body: Json | None, accept: str, seconds: float
     ) -> tuple[int, bytes, float]:
         """Status, answer, and the seconds that the server asks to wait."""
-        connection = _Connection(self._socket, seconds)
-        began = time.time()
+        connection, began = http.client.HTTPConnection("localhost"), time.time()
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         headers = {"Accept": accept, "Content-Type": "application/json"}
         try:
+            connection.sock.settimeout(seconds)
+            connection.sock.connect(str(self._socket))
             data = None if body is None else json.dumps(body).encode()
             connection.request(method, path, data, headers)
             response = connection.getresponse()
@@ -195,20 +197,6 @@ class ApiServer:
             process.wait()
             text = self._complaints.read_text(encoding="utf-8", errors="replace")
             raise NoAnswerError(_first(text) or "kubectl proxy ended")
-
-
-class _Connection(http.client.HTTPConnection):
-    """HTTP over a socket in the file system."""
-
-    def __init__(self, path: Path, seconds: float) -> None:
-        super().__init__("localhost", timeout=seconds)
-        self._path = path
-
-    def connect(self) -> None:
-        """Connect to the socket."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
 
 
 def clock_ahead(date: str, began: float, ended: float) -> float | None:

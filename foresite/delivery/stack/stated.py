@@ -14,7 +14,7 @@ SMALL = 20
 _GUARD = "argocd.argoproj.io/sync-options"
 """The annotation that every protected or kept object carries (components/making/manifest.py): also
 one whose protection somebody took off in the state."""
-_PROVIDER = "pulumi:providers:kubernetes"
+PROVIDER = "pulumi:providers:kubernetes"
 
 
 class Ident(NamedTuple):
@@ -123,5 +123,5 @@ def _contexts(resources: list[Json]) -> Iterator[tuple[Target, str]]:
     for each in resources:
         name = each["urn"].rpartition("::")[2]
         context = (each.get("inputs") or {}).get("context")
-        if each["type"] == _PROVIDER and context and name in set(Target):
+        if each["type"] == PROVIDER and context and name in set(Target):
             yield Target(name), str(context)

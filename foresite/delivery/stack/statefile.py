@@ -57,13 +57,9 @@ def place(environment: Mapping[str, str], program: Path, stack: str) -> Place | 
     if root is None:
         return None
     project = str(yaml.safe_load((program / "Pulumi.yaml").read_text(encoding="utf-8"))["name"])
-    kept = root / ".pulumi"
-    return Place(
-        kept / "stacks" / project / f"{stack}.json",
-        kept / "history" / project / stack,
-        kept / "backups" / project / stack,
-        kept / "locks" / "organization" / project / stack,
-    )
+    kept, folders = root / ".pulumi", ("history", "backups", "locks/organization")
+    others = (kept / each / project / stack for each in folders)
+    return Place(kept / "stacks" / project / f"{stack}.json", *others)
 
 
 class Older(NamedTuple):
