@@ -32,10 +32,12 @@ def scratch(folder: Path) -> Iterator[Path]:
 
 
 def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Put whole files in place of those of a folder; no link is followed."""
+    """Put whole files in place of those of a folder, in which runs with other files may write at
+    the same time; no link is followed."""
     folder.mkdir(parents=True, exist_ok=True)
-    clear(folder / "report")
-    with scratch(folder / "report") as fresh:
+    place = folder / min(files)
+    clear(place)
+    with scratch(place) as fresh:
         for name, data in files.items():
             (fresh / name).write_bytes(data)
         for name in files:
