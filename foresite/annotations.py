@@ -1,8 +1,6 @@
 """Findings where others show them: beside a pull request's lines, and in code scanning.
-
 docs.github.com has the limits: ten annotations of a level in a step ("Workflow commands"), 5,000
-results and 10 MB in a file ("SARIF support for code scanning"). What is over is counted.
-"""
+results and 10 MB in a file ("SARIF support for code scanning"). What is over is counted."""
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
@@ -63,34 +61,26 @@ def as_sarif(notes: Sequence[Note]) -> str:
     shown = [each for each in notes if each.problem.stands_for == 1][:RESULTS]
     rules = {each.rule: each.problem for each in reversed(shown)}
     numbers = {rule: number for number, rule in enumerate(sorted(rules))}
-    driver = {
-        "name": "foresite",
-        "semanticVersion": version(),
-        "rules": [_rule(rule, rules[rule]) for rule in numbers],
-    }
+    listed = [_rule(rule, rules[rule]) for rule in numbers]
+    driver = {"name": "foresite", "semanticVersion": version(), "rules": listed}
     invocation: dict[str, Any] = {"executionSuccessful": True}
     if _number(notes) > len(shown):
         text = f"{len(shown)} of {_number(notes)} findings are in this file; correct these first"
         said = {"level": "warning", "message": {"text": text}}
         invocation["toolExecutionNotifications"] = [said]
     run = {
-        "tool": {"driver": driver},
-        "invocations": [invocation],
-        "columnKind": "unicodeCodePoints",
+        "tool": {"driver": driver}, "invocations": [invocation], "columnKind": "unicodeCodePoints",
         "results": [_result(each, numbers[each.rule]) for each in shown],
-    }
+    }  # fmt: skip
     return json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
 def _rule(name: str, problem: Problem) -> dict[str, Any]:
     """A rule of the policies says why by itself, a code in general."""
     why = problem.code.why if name == problem.code.value else problem.why
-    return {
-        "id": name,
-        "shortDescription": {"text": name.replace("-", " ")},
-        "fullDescription": {"text": _cut(why)},
-        "help": {"text": f"{_cut(why)}\ndocs/problems.md and docs/policy-rules.md list all rules."},
-    }
+    more = f"{_cut(why)}\ndocs/problems.md and docs/policy-rules.md list all rules."
+    texts = {"shortDescription": name.replace("-", " "), "fullDescription": _cut(why), "help": more}
+    return {"id": name, **{key: {"text": text} for key, text in texts.items()}}
 
 
 def _result(note: Note, number: int) -> dict[str, Any]:
@@ -101,13 +91,8 @@ def _result(note: Note, number: int) -> dict[str, Any]:
     location: dict[str, Any] = {"physicalLocation": {"artifactLocation": file, "region": region}}
     if at.path:
         location["logicalLocations"] = [{"fullyQualifiedName": _cut(at.path)}]
-    return {
-        "ruleId": note.rule,
-        "ruleIndex": number,
-        "level": note.level,
-        "message": {"text": note.text},
-        "locations": [location],
-    }
+    return {"ruleId": note.rule, "ruleIndex": number, "level": note.level,
+            "message": {"text": note.text}, "locations": [location]}  # fmt: skip
 
 
 def _number(notes: Iterable[Note]) -> int:

@@ -87,10 +87,8 @@ class _Parser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             known = list(action.choices)
-            near = nearest(value, known)
-            fix = (
-                f"write one of {', '.join(known)}" if len(known) <= _FEW else f"see {self.prog} -h"
-            )
+            near, every = nearest(value, known), ", ".join(known)
+            fix = f"write one of {every}" if len(known) <= _FEW else f"see {self.prog} -h"
             fix = f"did you mean {near}?" if near else fix
             raise argparse.ArgumentError(action, f"there is no {shorten(value)}; {fix}")
 

@@ -1,8 +1,6 @@
-"""The web pages of a repository's files on a forge, so that a report leads to them.
-
-Known in CI from the variables that these set, else from the remote ``origin``. Nothing is asked
-over the network, and user names and passwords in a remote's address are dropped.
-"""
+"""The web pages of a repository's files on a forge, so that a report leads to them. Known in CI
+from the variables that these set, else from the remote ``origin``. Nothing is asked over the
+network, and user names and passwords in a remote's address are dropped."""
 
 import os
 import re

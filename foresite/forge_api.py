@@ -130,12 +130,10 @@ class Repository:
             method=method,
             data=None if body is None else json.dumps(body).encode(),
             headers={
-                **self.forge["headers"],
-                self.forge["header"]: f"{self.forge['scheme']}{self.token}",
-                "Content-Type": "application/json",
-                "User-Agent": "foresite",
+                **self.forge["headers"], self.forge["header"]: self.forge["scheme"] + self.token,
+                "Content-Type": "application/json", "User-Agent": "foresite",
             },
-        )
+        )  # fmt: skip
         what = f"{method} {path.removeprefix(self._own).partition('?')[0]}"
         try:
             return exchange(request, MAX_ANSWER, _SECONDS)

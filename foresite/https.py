@@ -19,13 +19,6 @@ class NoRedirect(urllib.request.HTTPRedirectHandler):
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         """Follow none."""
-        return
-
-
-def opener(url: str, *, direct: bool = False) -> urllib.request.OpenerDirector:
-    """An opener for a URL that ``server_url`` has passed. Without TLS no proxy gets the request."""
-    alone = [urllib.request.ProxyHandler({})] if direct or url.startswith("http:") else []
-    return urllib.request.build_opener(NoRedirect, *alone)
 
 
 def ask(url: str, headers: dict[str, str], most: int, seconds: float, *, direct: bool) -> Any:
@@ -38,9 +31,13 @@ def ask(url: str, headers: dict[str, str], most: int, seconds: float, *, direct:
 def exchange(
     request: urllib.request.Request, most: int, seconds: float, *, direct: bool = False
 ) -> tuple[Any, Message]:
-    """The JSON of the answer to any request, as ``ask``, and the answer's headers."""
+    """The JSON of the answer to any request to what ``server_url`` has passed, as ``ask``, and the
+    answer's headers. Without TLS no proxy gets the request."""
     until, found = time.monotonic() + seconds, b""
-    with opener(request.full_url, direct=direct).open(request, timeout=seconds / 2) as answer:
+    direct = direct or request.full_url.startswith("http:")
+    proxies = [urllib.request.ProxyHandler({})] if direct else []
+    opener = urllib.request.build_opener(NoRedirect, *proxies)
+    with opener.open(request, timeout=seconds / 2) as answer:
         while part := answer.read1(1 << 20):
             found += part
             if len(found) > most:

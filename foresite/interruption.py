@@ -58,14 +58,6 @@ class _State:
             for run in self.runs:
                 run.kill()
 
-    def over(self, run: _Run) -> int:
-        """The signal that came while a program ran."""
-        self.runs.remove(run)
-        number = self.number
-        if not self.runs:
-            self.number = 0
-        return number
-
 
 _STATE = _State()
 
@@ -101,22 +93,18 @@ def running(
         with (
             catch_signals(),
             subprocess.Popen(
-                [*map(str, command)],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                text=True,
-                errors="replace",
-                start_new_session=True,
-                **how,
+                [*map(str, command)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+                errors="replace", start_new_session=True, **how,
             ) as process,
-        ):
+        ):  # fmt: skip
             run.process = process
             if _STATE.number:  # it came while the program was starting
                 run.end()
             yield process
     finally:
-        number = _STATE.over(run)
-        if number:
+        _STATE.runs.remove(run)
+        if number := _STATE.number:
+            _STATE.number = number if _STATE.runs else 0
             raise KeyboardInterrupt(number)
 
 

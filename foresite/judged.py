@@ -1,9 +1,7 @@
-"""The policies' verdict on a site, as problems: offline, over every object that it makes.
-
-The rules see plain objects, as they would be applied. Violations of mandatory rules, exceptions
-that have ended and rules of the site's own that cannot be run are problems; violations of advisory
-rules are advice. Places in the site file are looked for only where there is something to place.
-"""
+"""The policies' verdict on a site, as problems: offline, over every object that it makes. The rules
+see plain objects, as they would be applied. Violations of mandatory rules, exceptions that have
+ended and rules of the site's own that cannot be run are problems; violations of advisory rules are
+advice. Places in the site file are looked for only where there is something to place."""
 
 import datetime
 import json
@@ -15,7 +13,7 @@ from typing import NamedTuple
 
 from components.making.manifest import Manifest, Spot
 from components.making.validation import Placed, object_problems
-from components.site import patch_faults, site_objects
+from components.site import is_management, patch_faults, site_objects
 from foresite.command import UsageError
 from foresite.origin import Origin, Origins
 from policies import Object, Severity, Violation
@@ -138,12 +136,11 @@ def place_problems(
 ) -> list[Problem]:
     """The problems of a site's objects, first those of the schemas: each at the field of the site's
     files that it comes from, where that can be told, with what to write there."""
+    if loaded.site is not None and is_management(loaded.site):
+        return of_management(loaded.site, refused)
     if loaded.site is None or loaded.document is None:
         raise ValueError(f"{loaded.name} was not read")
-    others = (
-        each if isinstance(each, Problem) else place(loaded.document, *each)
-        for each in found.others
-    )
+    others = [e if isinstance(e, Problem) else place(loaded.document, *e) for e in found.others]
     origins = Origins(loaded, root)
     placed = [_locate(problem, origins.find(spot)) for spot, problem in (*refused, *found.refused)]
     return [*placed, *others]

@@ -1,9 +1,7 @@
 """The field of a site's files that a place in an object comes from: by changing it, and looking.
-
 Only on the way to showing a problem, as each value that is tried makes a component's objects anew.
 As in components/trace.py, what is said is true by construction. Fields with a default count too: a
-site may write another value there.
-"""
+site may write another value there."""
 
 import json
 import re

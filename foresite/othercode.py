@@ -1,9 +1,7 @@
-"""Running the code of another commit: for a request whose own code is not trusted, or to see what
-a change of the code itself does.
-
-The packages come from that commit; the libraries that they import are those installed here. Of a
-repository with data alone it is the version of Foresite that the commit locks, with its libraries.
-"""
+"""Running the code of another commit: for a request whose own code is not trusted, or to see what a
+change of the code itself does. The packages come from that commit; the libraries that they import
+are those installed here. Of a repository with data alone it is the version of Foresite that the
+commit locks, with its libraries."""
 
 import hashlib
 import importlib

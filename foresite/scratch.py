@@ -31,6 +31,19 @@ def scratch(folder: Path) -> Iterator[Path]:
         os.close(handle)
 
 
+def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Put whole files in place of those of a folder, in which runs with other files may write at
+    the same time; no link is followed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    place = folder / min(files)
+    clear(place)
+    with scratch(place) as fresh:
+        for name, data in files.items():
+            (fresh / name).write_bytes(data)
+        for name in files:
+            os.replace(fresh / name, folder / name)
+
+
 def put(fresh: Path, folder: Path) -> None:
     """Rename ``fresh`` to ``folder``; what was there is gone only once the new one stands."""
     if not folder.exists():
@@ -92,12 +105,9 @@ def open_log(path: Path) -> Iterator[Callable[[str], None]]:
 @contextlib.contextmanager
 def private(environment: Mapping[str, str], folder: Path, name: str) -> Iterator[dict[str, str]]:
     """``environment`` with a folder for temporary files that only its owner can read, below
-    ``folder``; gone in the end, and what a killed run of ``name`` left goes first.
-
-    The Kubernetes provider writes a copy of the whole kubeconfig, with its tokens, there at each
-    start, and leaves it (pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go, Configure: a
-    file for Helm's settings).
-    """
+    ``folder``; gone in the end, and what a killed run of ``name`` left goes first. The Kubernetes
+    provider leaves a copy of the whole kubeconfig, with its tokens, there at each start, for Helm's
+    settings (pulumi-kubernetes 4.25.0, provider/pkg/provider/provider.go, Configure)."""
     folder.mkdir(parents=True, exist_ok=True)
     clear(folder / name)
     with scratch(folder / name) as path:

@@ -113,8 +113,7 @@ def _hide_secrets(body: Json) -> list[tuple[Place, str, str | int]]:
 
 
 def _secret(holder: Any, at: Place, value: str, *, look: bool) -> str:
-    """What kind of secret a value is; empty where it is none. A list names what is in it; ``look``
-    at what the value says."""
+    """The kind of secret that a value is, if any. A list names its items; ``look`` at the value."""
     if value.startswith(_MARK):
         return value.removeprefix(_MARK)
     name = [each for each in at if isinstance(each, str)][-1]

@@ -2,7 +2,6 @@
 cannot be asked is unknown, and no yes: a person says that such a one has stopped."""
 
 import contextlib
-import functools
 import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
@@ -16,6 +15,8 @@ from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, Refuse
 from schemas.kubernetes.bodies import identity, items, mapping
 
 TOLD = Told(__file__)
+_ENGINES = TOLD.rows("engines")
+"""Those who write objects on behalf of persons, and how each is stopped."""
 _CONTROLLERS = re.compile(
     r"manager|clusterctl|(capi|capm3|cluster-api|baremetal|metal3|ip-address)[a-z0-9-]*"
 )
@@ -39,17 +40,16 @@ def owners(body: Json) -> list[Json]:
     return [each for each in found if not each.get("subresource")]
 
 
-@functools.cache
-def engines() -> list[Json]:
-    """The rows of those who write objects on behalf of persons, and how each is stopped."""
-    return TOLD.rows("engines")
+def of_engines(body: Json) -> list[Json]:
+    """Those of ``owners`` that engines made, on behalf of persons."""
+    return [each for each in owners(body) if engine_of(str(each.get("manager"))) is not None]
 
 
 def engine_of(manager: str) -> Json | None:
     """The row of an engine that writes for persons; None for controllers and Foresite."""
     if manager == FIELD_MANAGER:
         return None
-    return next((row for row in engines() if re.fullmatch(row["manager"], manager)), None)
+    return next((row for row in _ENGINES if re.fullmatch(row["manager"], manager)), None)
 
 
 def engines_of(server: ApiServer, live: Iterable[Json], stopped: Collection[str]) -> list[Engine]:
@@ -60,7 +60,7 @@ def engines_of(server: ApiServer, live: Iterable[Json], stopped: Collection[str]
             if name != FIELD_MANAGER and (engine_of(name) or not _CONTROLLERS.fullmatch(name)):
                 managed.setdefault(name, []).append(body)
     found = []
-    for row in engines():
+    for row in _ENGINES:
         mine = {m: each for m, each in managed.items() if engine_of(m) is row}
         bodies = [body for each in mine.values() for body in each]
         asks = row["prunes"] and not set(mine) <= set(stopped)

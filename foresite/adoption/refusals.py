@@ -1,9 +1,6 @@
-"""Why a cluster is not adopted as it stands: everything at once, a sentence each.
-
-What one object says by itself is data (refusals.toml). Sources: Cluster API v1.13.6,
-internal/controllers; CAPM3 v1.13.2, baremetal/metal3machine_manager.go; Bare Metal Operator
-v0.13.2, host_state_machine.go.
-"""
+"""Why a cluster is not adopted as it stands: everything at once, a sentence each. What one object
+says by itself is data (refusals.toml). Sources: Cluster API v1.13.6, internal/controllers; CAPM3
+v1.13.2, baremetal/metal3machine_manager.go; Bare Metal Operator v0.13.2, host_state_machine.go."""
 
 import functools
 from collections.abc import Iterator, Sequence
@@ -11,7 +8,7 @@ from typing import Any
 
 from components.making.told import Told
 from foresite.adoption.bundle import Bundle, title
-from foresite.adoption.shape import Shape, protocol, references_of, shape_of, template_of
+from foresite.adoption.shape import Shape, bmc_of, references_of, shape_of, template_of
 from schemas.facts.adopted import HOST, KINDS
 from schemas.kubernetes.bodies import Json, mapping
 from schemas.kubernetes.masking import mask
@@ -101,7 +98,7 @@ def _host(host: Json, shape: Shape) -> Iterator[str]:
     holder = mapping(host, "spec", "consumerRef")
     if holder.get("kind") == "Metal3Machine" and host["metadata"]["name"] not in shape.held:
         yield TOLD.say("foreign", title=title(host), holder=f"Metal3Machine {holder.get('name')}")
-    if protocol(host) is None:
+    if bmc_of(host) is None:
         address = mapping(host, "spec", "bmc").get("address", "none")
         protocols = ", ".join(each.value for each in BmcProtocol)
         values = {"address": mask(str(address)), "protocols": protocols}

@@ -1,9 +1,7 @@
-"""The API server's own word on an adoption, and the hand-over of fields after it.
-
-A server-side dry run as Foresite, without force: webhooks are asked too, another value is a
-conflict, and a spec that changes has another ``generation``. Pulumi's preview proves nothing here:
-it forces where its state has no object (pulumi-kubernetes v4.25.0, await.go).
-"""
+"""The API server's own word on an adoption, and the hand-over of fields after it. A server-side dry
+run as Foresite, without force: webhooks are asked too, another value is a conflict, and a spec that
+changes has another ``generation``. Pulumi's preview proves nothing here: it forces where its state
+has no object (pulumi-kubernetes v4.25.0, await.go)."""
 
 import json
 from collections.abc import Iterator, Sequence
@@ -13,7 +11,7 @@ from typing import NamedTuple
 from components.making.manifest import FIELD_MANAGER, Json, Manifest, Target, group_kind
 from components.site import objects_by_name
 from foresite.adoption.bundle import title
-from foresite.adoption.engines import engine_of, owners
+from foresite.adoption.engines import of_engines, owners
 from foresite.adoption.shape import key_of
 from foresite.command import UsageError
 from foresite.delivery.servers.apiserver import Kubectl
@@ -93,7 +91,7 @@ def hand_over(cluster: Cluster, live: list[Json]) -> list[str]:
     """Make Foresite the owner of what the old engines own; else a field that is left out later
     stays for ever, as its other owner still has it. Raises UsageError, mostly before the first."""
     made = {key_of(each.body): each.body for each in cluster.made}
-    mine = [each for each in live if any(map(_is_engine, owners(each)))]
+    mine = [each for each in live if of_engines(each)]
     wrong = [f"{title(each)}: foresite up has not run" for each in mine if not _ours(each)]
     for each in mine:
         wrong += [f"{title(each)}: {path} is not in the site: the next up would take it away"
@@ -103,17 +101,13 @@ def hand_over(cluster: Cluster, live: list[Json]) -> list[str]:
     return [_patch(cluster, each) for each in mine]
 
 
-def _is_engine(entry: Json) -> bool:
-    return engine_of(str(entry.get("manager"))) is not None
-
-
 def _ours(body: Json) -> list[Json]:
     return [e for e in owners(body) if (e["manager"], e["operation"]) == (FIELD_MANAGER, "Apply")]
 
 
 def _uncovered(live: Json, made: Json) -> Iterator[str]:
     """The fields of the spec that an engine owns and the site does not say."""
-    for entry in filter(_is_engine, owners(live)):
+    for entry in of_engines(live):
         yield from _missing(mapping(entry, "fieldsV1", "f:spec"), made["spec"], "spec")
 
 
@@ -129,7 +123,7 @@ def _missing(owned: Json, made: object, path: str) -> Iterator[str]:
 def _patch(cluster: Cluster, body: Json) -> str:
     """One entry of managedFields in place of ours and the engines'; nothing else changes."""
     metadata, (own, *_) = body["metadata"], _ours(body)
-    gone = [own, *filter(_is_engine, owners(body))]
+    gone = [own, *of_engines(body)]
     rest = [each for each in metadata["managedFields"] if each not in gone]
     union: Json = {}
     for each in gone:

@@ -105,7 +105,7 @@ class Bmc(NamedTuple):
     path: str
 
 
-def protocol(host: Json) -> Bmc | None:
+def bmc_of(host: Json) -> Bmc | None:
     """The parts of a host's BMC address; None where a host list cannot say it. Without a protocol
     it is IPMI (BMO v0.13.2, pkg/hardwareutils/bmc/access.go)."""
     address = str(mapping(host, "spec", "bmc").get("address", "")).rstrip("/")
@@ -118,8 +118,7 @@ def protocol(host: Json) -> Bmc | None:
 
 
 def addresses_of(bundle: Bundle, shape: Shape) -> dict[str, str]:
-    """The IPv4 address of each host that runs a machine: of those that IPPools gave its machine the
-    one that its node shows."""
+    """The IPv4 address of each host with a machine: the one of IPPools that its node shows."""
     given: dict[object, list[str]] = {}
     for each in bundle.of("IPAddress"):
         claim = bundle.get("IPClaim", mapping(each, "spec", "claim").get("name"))

@@ -13,17 +13,9 @@ from pydantic.alias_generators import to_snake
 from components.making.dump import dump, dump_all
 from components.making.manifest import ARGO_OPTIONS, FLUX_GUARD, Json, filled, prune
 from foresite.adoption.bundle import Bundle
-from foresite.adoption.engines import engine_of, owners
+from foresite.adoption.engines import of_engines
 from foresite.adoption.refusals import TOLD
-from foresite.adoption.shape import (
-    Shape,
-    Zone,
-    addresses_of,
-    key_of,
-    protocol,
-    template_of,
-    zones_of,
-)
+from foresite.adoption.shape import Shape, Zone, addresses_of, bmc_of, key_of, template_of, zones_of
 from policies.exceptions import today
 from schemas.facts.adopted import HOST, KINDS
 from schemas.kubernetes.bodies import items, mapping, nodes, texts
@@ -74,19 +66,13 @@ def texts_of(
     image = str(mapping(template_of(bundle, pools[0].owner), "image").get("url"))
     (found,) = filled(
         __file__,
-        site=site,
-        region=region or Unknown("region", "adopted"),
-        release=release,
+        site=site, region=region or Unknown("region", "adopted"), release=release,
         management=bundle.context or Unknown("kubeconfig context of it", "management"),
-        cluster=_cluster(shape, config),
-        objects=f"adopted/{site}.yaml",
-        namespace=bundle.namespace,
-        name=shape.cluster["metadata"]["name"],
-        control_plane=shape.control_plane["metadata"]["name"],
-        bmc=_bmc(hosts),
+        cluster=_cluster(shape, config), objects=f"adopted/{site}.yaml",
+        namespace=bundle.namespace, name=shape.cluster["metadata"]["name"],
+        control_plane=shape.control_plane["metadata"]["name"], bmc=_bmc(hosts),
         images=image.rpartition("/")[0] or Unknown("of OS images", "http://a.lan"),
-        zones=[*map(_zone, zones)],
-        boot=_first_boot(bundle, config, str(zones[0][1][1])),
+        zones=[*map(_zone, zones)], boot=_first_boot(bundle, config, str(zones[0][1][1])),
         hardware={f"of-{each.name}": _hardware(each) for each in pools},
         pools=[_pool(shape, each) for each in pools],
         owner=Unknown("who answers for it", "platform"),
@@ -95,10 +81,11 @@ def texts_of(
     if bundle.namespace != "default":  # clusterctl's, where Foresite itself makes nothing
         del found["policies"]
     lines = [",".join(COLUMNS), *map(",".join, rows)]
+    stay = (shape.cluster, shape.infrastructure, *shape.owners, *hosts)
     return {
         f"sites/{site}.yaml": dump(_settled(found, marks=marks)),
         f"sites/{site}.hosts.csv": "\n".join(lines) + "\n",
-        f"sites/adopted/{site}.yaml": dump_all(list(kept_objects(shape, hosts))),
+        f"sites/adopted/{site}.yaml": dump_all([*map(_kept, stay)]),
     }
 
 
@@ -136,7 +123,7 @@ def _rows(
             name, spec = host["metadata"]["name"], mapping(host, "spec")
             ip = addresses.get(name) or next(free, "")
             zone = next((z for z, network, _ in zones if IPv4Address(ip) in network), "")
-            bmc, usual = protocol(host), protocol(pool.hosts[0])
+            bmc, usual = bmc_of(host), bmc_of(pool.hosts[0])
             cell = bmc.cell + (bmc.path if usual and bmc.path != usual.path else "") if bmc else ""
             labels = mapping(host, "metadata", "labels")
             rack = next((str(v) for k, v in labels.items() if k.rpartition("/")[2] == "rack"), "")
@@ -154,12 +141,10 @@ def _cluster(shape: Shape, config: Json) -> Json:
     workers = {mapping(o, "spec", "template", "spec").get("version") for o in shape.workers}
     announced = any("kube-vip" in str(each.get("path")) for each in items(config, "files"))
     found: Json = {
-        "kubernetes": version,
-        "workers": next(iter(workers - {version}), None),
-        "endpoint": endpoint.get("host"),
-        "port": endpoint.get("port"),
+        "kubernetes": version, "workers": next(iter(workers - {version}), None),
+        "endpoint": endpoint.get("host"), "port": endpoint.get("port"),
         "virtual_ip": "arp" if announced else "external",
-    }
+    }  # fmt: skip
     for key in ("pods", "services"):
         blocks = texts(mapping(shape.cluster, "spec", "clusterNetwork", key), "cidrBlocks")
         found[key] = blocks[0] if blocks else Unknown(f"network of {key}", "10.244.0.0/16")
@@ -168,7 +153,7 @@ def _cluster(shape: Shape, config: Json) -> Json:
 
 
 def _bmc(hosts: list[Json]) -> Json:
-    cells = [bmc.cell.partition(":")[0] for host in hosts if (bmc := protocol(host))]
+    cells = [bmc.cell.partition(":")[0] for host in hosts if (bmc := bmc_of(host))]
     network = IPv4Network(f"{cells[0]}/24", strict=False)
     while not all(IPv4Address(each) in network for each in cells):
         network = network.supernet()
@@ -200,7 +185,7 @@ def _hardware(pool: Pool) -> Json:
     """The profile of a pool's hosts, as the inspection of the first one found it."""
     host = pool.hosts[0]
     spec, found = mapping(host, "spec"), mapping(host, "status", "hardware")
-    cpu, memory, bmc = mapping(found, "cpu"), found.get("ramMebibytes"), protocol(host)
+    cpu, memory, bmc = mapping(found, "cpu"), found.get("ramMebibytes"), bmc_of(host)
     hints = {to_snake(key): each for key, each in mapping(spec, "rootDeviceHints").items()}
     hints = {key: each for key, each in hints.items() if key in RootDisk.model_fields}
     mode = spec.get("bootMode") or mapping(host, "status", "provisioning").get("bootMode")
@@ -224,11 +209,8 @@ def _pool(shape: Shape, pool: Pool) -> Json:
     found |= {"spares": pool.spares} if pool.spares else {}
     if pool.owner is shape.control_plane:
         return {**found, "role": "control-plane"}
-    selector = mapping(pool.owner, "spec", "selector", "matchLabels")
-    return {
-        **found,
-        "adopted": {"deployment": pool.owner["metadata"]["name"], "selector": selector},
-    }
+    labels = mapping(pool.owner, "spec", "selector", "matchLabels")
+    return {**found, "adopted": {"deployment": pool.owner["metadata"]["name"], "selector": labels}}
 
 
 def kept_secrets(bundle: Bundle) -> Iterator[str]:
@@ -236,11 +218,6 @@ def kept_secrets(bundle: Bundle) -> Iterator[str]:
     for key, found in group_by_key((each[0], each[1:]) for each in bundle.secrets).items():
         kept = {at for at, _ in nodes(_kept(bundle.objects[key]))} if key[0] in KINDS else set()
         yield from (TOLD.say("secret", said=said) for place, said in found if place in kept)
-
-
-def kept_objects(shape: Shape, hosts: list[Json]) -> Iterator[Json]:
-    """The objects that stay as they are, in the order of the file."""
-    yield from map(_kept, (shape.cluster, shape.infrastructure, *shape.owners, *hosts))
 
 
 def _kept(body: Json) -> Json:
@@ -253,9 +230,8 @@ def _kept(body: Json) -> Json:
     spec = dict(body["spec"])
     if body["kind"] == HOST:
         spec = {key: each for key, each in spec.items() if key not in _WRITTEN_BY_CAPM3}
-        if not any(
-            "f:automatedCleaningMode" in mapping(e, "fieldsV1", "f:spec") for e in _persons(body)
-        ):
+        owned = (mapping(each, "fieldsV1", "f:spec") for each in of_engines(body))
+        if not any("f:automatedCleaningMode" in each for each in owned):
             spec.pop("automatedCleaningMode", None)  # CAPM3's, and the API server's default
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata,
             "spec": spec}  # fmt: skip
@@ -263,13 +239,7 @@ def _kept(body: Json) -> Json:
 
 def persons_keys(body: Json, field: str) -> set[str]:
     """The keys of labels or annotations that an engine owns, but for its own marks."""
-    found = set()
-    for entry in _persons(body):
-        owned = mapping(entry, "fieldsV1", "f:metadata", f"f:{field}")
-        found |= {key[2:] for key in owned if key.startswith("f:")}
+    owned = (mapping(e, "fieldsV1", "f:metadata", f"f:{field}") for e in of_engines(body))
+    found = {key[2:] for each in owned for key in each if key.startswith("f:")}
     guards = {ARGO_OPTIONS, *FLUX_GUARD}
     return {key for key in found if not _MARKS.match(key)} - guards
-
-
-def _persons(body: Json) -> list[Json]:
-    return [each for each in owners(body) if engine_of(str(each.get("manager"))) is not None]

@@ -1,8 +1,6 @@
-"""``foresite adopt``: a running cluster comes under Foresite, and no machine is replaced.
-
-``read`` and ``prove`` ask the management cluster and change nothing there; ``plan`` is offline and
-writes all its files or none; ``finish`` changes who owns the fields, never a value.
-"""
+"""``foresite adopt``: a running cluster comes under Foresite, and no machine is replaced. ``read``
+and ``prove`` ask the management cluster and change nothing there; ``plan`` is offline and writes
+all its files or none; ``finish`` changes who owns the fields, never a value."""
 
 import argparse
 import json
@@ -127,11 +125,7 @@ def _prove(options: argparse.Namespace, site: Site) -> int:
     live = cluster.live()
     wrong = conflicts(cluster, live)
     order, unsure = _engines(options, cluster, live)
-    said = {
-        "refused by the server": wrong,
-        "stop in this order": order,
-        "not stopped": unsure,
-    }
+    said = {"refused by the server": wrong, "stop in this order": order, "not stopped": unsure}
     last = f"then: foresite up {site.name}, and foresite adopt finish {site.name}"
     if wrong or unsure:
         last = "not proved" if wrong else "proved by the server, and not green: an engine may prune"

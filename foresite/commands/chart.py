@@ -1,8 +1,6 @@
-"""``foresite chart add`` and ``update``: render a chart once, and keep what comes of it in Git.
-
-The only command that needs helm, and the network where the chart is not a folder. Everything else
-reads the committed objects; the lock proves that they are what the chart and its values gave.
-"""
+"""``foresite chart add`` and ``update``: render a chart once, and keep what comes of it in Git. The
+only command that needs helm, and the network where the chart is not a folder. Everything else reads
+the committed objects; the lock proves that they are what the chart and its values gave."""
 
 import argparse
 import hashlib

@@ -24,14 +24,7 @@ from foresite.command import (
     show_text,
     version,
 )
-from foresite.judged import (
-    Advice,
-    Judged,
-    judge_site,
-    management_faults,
-    of_management,
-    place_problems,
-)
+from foresite.judged import Advice, Judged, judge_site, management_faults, place_problems
 from preview.states.lock import lock_problems
 from schemas.facts.site import Site
 from schemas.kubernetes.grouping import group_by_key
@@ -148,8 +141,6 @@ def findings(loaded: Loaded, examined: Examined | None, root: Path) -> list[Prob
         return [*locked, *loaded.problems]
     if examined is None or loaded.site is None:
         return list(loaded.problems)
-    if is_management(loaded.site):
-        return of_management(loaded.site, examined.refused)
     return place_problems(loaded, examined.refused, examined.judged, root)
 
 
@@ -165,8 +156,7 @@ def stacks(root: Path, names: Sequence[str]) -> dict[str, Loaded]:
 
 
 def sound(root: Path, names: Sequence[str], form: str, code: int = FOUND) -> list[Site]:
-    """The named sites or stacks (all sites, where none is named); a problem of one is shown, and
-    ends the command with ``code``."""
+    """The named sites or stacks (else all sites); a problem is shown, and ends it with ``code``."""
     loaded = stacks(root, names)
     if problems := [each for one in loaded.values() for each in all_problems(one, root)]:
         show_problems(form, loaded, problems)
@@ -231,10 +221,9 @@ def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:
     """The lines for a person on settings that do no harm and no good."""
     for each in hints:
         place = f"{each.file}:{each.line}:{each.column}"
-        also: dict[str, dict[str, None]] = {}
-        for file, line in (other.split(":")[:2] for other in each.also):
-            also.setdefault(file, {})[line] = None
-        places = "; ".join(f"{file}:{', '.join(lines)}" for file, lines in also.items())
+        also = group_by_key((file, line) for file, line, *_ in (e.split(":") for e in each.also))
+        parts = (f"{file}:{', '.join(dict.fromkeys(lines))}" for file, lines in also.items())
+        places = "; ".join(parts)
         more = f" (also {places})" if places else ""
         yield f"hint: {place}: {each.code.value} {each.path}: {each.message}{more}; {each.fix}"
 

@@ -1,9 +1,7 @@
-"""``foresite comment``: one comment on a pull request, created once and then updated.
-
-The file is what another job left, and that job ran for anybody's pull request: it is data, with a
-bounded size and a mark in its first line. The mark alone does not make a comment ours, as anybody
-can write it; its author has to be ours too.
-"""
+"""``foresite comment``: one comment on a pull request, created once and then updated. The file is
+what another job left, and that job ran for anybody's pull request: it is data, with a bounded size
+and a mark in its first line. The mark alone does not make a comment ours, as anybody can write it;
+its author has to be ours too."""
 
 import argparse
 import re
@@ -65,9 +63,7 @@ def _mark(text: str) -> str:
 
 def _put(forge: Repository, pull: int, body: str, author: str) -> tuple[str, str]:
     """Make the comment, or change ours; each try looks anew, so there is never a second one.
-
-    The page of the comment, and who wrote it.
-    """
+    Returns its page, and who wrote it."""
     table = forge.forge
     listed = table["comments"].format(pull=pull)
     if table["commands"]:
@@ -88,11 +84,8 @@ def _put(forge: Repository, pull: int, body: str, author: str) -> tuple[str, str
 
 def _pull(forge: Repository, event: Item) -> tuple[int, bool] | None:
     """The open pull request that a workflow's run was for, and whether it may have changed that
-    run; None where it has another head by now.
-
-    From the event, never from what the run left. The event names no pull request that comes from a
-    fork, so it is found by its branch and its commit.
-    """
+    run; None where it has another head by now. From the event, never from what the run left; it
+    names no pull request of a fork, so branch and commit lead to it."""
     try:
         ran = event["workflow_run"]
         sha, branch, fork = ran["head_sha"], ran["head_branch"], ran["head_repository"]["full_name"]

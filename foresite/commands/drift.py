@@ -1,8 +1,6 @@
 """``foresite drift``: where the clusters are not as Git says, object by object, field by field.
-
 Compared are the fields that a site's objects set: what controllers and the API server add is
-theirs. Nothing is changed; exit codes are 0 (no difference), 1 (differences), 2 (could not look).
-"""
+theirs. Nothing is changed; exit codes: 0 (no difference), 1 (differences), 2 (could not look)."""
 
 import argparse
 from pathlib import Path

@@ -44,7 +44,8 @@ def run(options: argparse.Namespace) -> int:
     is_map = isinstance(meaning.value, Model | dict | list) and bool(meaning.value)
     lines = list(_block(meaning.value, meaning.path)) if is_map else []
     leaves = [path for _, path in lines if path]
-    origins = {path: _origin(find(path=path)) for path in leaves[:LEAVES]}
+    meant = ((path, find(path=path)) for path in leaves[:LEAVES])
+    origins = {path: each.place or each.origin.value for path, each in meant}
     found = _carriers(site, meaning)
     patches = {f"patches[{number}]": each for number, each in _patches(site, found)}
     data = _as_data(meaning, found, origins, len(leaves), list(patches))
@@ -56,10 +57,6 @@ def run(options: argparse.Namespace) -> int:
             show(f"        {', '.join(each.path for each in patch.operations)}; {patch.reason}")
         show(*_with_origins(lines, origins, len(leaves)), end="\n" if lines else "")
     return OK
-
-
-def _origin(meaning: Meaning) -> str:
-    return meaning.place or meaning.origin.value
 
 
 def _block(value: Any, path: str) -> Iterator[Line]:
@@ -130,18 +127,12 @@ def _as_data(
 ) -> Json:  # fmt: skip
     objects = found.objects.items() if found and found.known else None
     return {
-        "path": meaning.path,
-        "value": _plain(meaning.value),
-        "description": meaning.description,
-        "origin": meaning.origin.value,
-        "place": meaning.place,
-        "by": meaning.by or None,
-        "replaces": meaning.replaces or None,
+        "path": meaning.path, "value": _plain(meaning.value), "description": meaning.description,
+        "origin": meaning.origin.value, "place": meaning.place,
+        "by": meaning.by or None, "replaces": meaning.replaces or None,
         "objects": None if objects is None else {k: [m.title for m in each] for k, each in objects},
-        "origins": origins or None,
-        "patches": patches,
-        "origins_left_out": total - len(origins),
-    }
+        "origins": origins or None, "patches": patches, "origins_left_out": total - len(origins),
+    }  # fmt: skip
 
 
 def _as_lines(meaning: Meaning, found: Carriers | None, *, is_map: bool) -> list[str]:
@@ -163,8 +154,7 @@ def _carrier_lines(found: Carriers | None) -> list[str]:
     if not found.known:
         return ["  in:   unknown: no other value could be tried"]
     if not found.objects:
-        where = "it is used by checks, or to connect to a cluster"
-        return [f"  in:   no object; {where}"]
+        return ["  in:   no object; it is used by checks, or to connect to a cluster"]
     lines = [f"  in:   {count(sum(map(len, found.objects.values())), 'object')}"]
     for component, manifests in found.objects.items():
         for group in group_by_key((each.kind, each) for each in manifests).values():

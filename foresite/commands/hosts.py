@@ -6,18 +6,17 @@ import os
 from collections import defaultdict
 from dataclasses import replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from foresite.command import FOUND, OK, UsageError, count, few, repository
 from foresite.commands.check import show_problems, sound
-from foresite.commands.new import write_all
 from foresite.delivery.servers.metal3 import metal3_objects
 from foresite.https import server_url, token_of
 from foresite.inventory import metal3, netbox, redfish, tables
 from foresite.inventory.comparison import compare
 from foresite.inventory.proposal import Proposal, as_csv
 from foresite.inventory.records import SOURCES, Intake, at_path, read_rules, say
+from foresite.scratch import replace_files
 from preview.states.snapshot import DATA
 from schemas.facts.adopted import management_names
 from schemas.kubernetes.bodies import Json, items
@@ -63,21 +62,13 @@ def _import(root: Path, options: argparse.Namespace) -> int:
     texts = {wanted: found.text(), f"{options.site}.hosts.changes.csv": as_csv(found.changes)}
     told = [f"{count(len(intake.records), 'host')} of {options.source}: {found.summary()}"]
     if found.changes:
-        _write(root / "sites", texts)
+        replace_files(root / "sites", {file: text.encode() for file, text in texts.items()})
         told += [f"written: sites/{file}" for file in texts]
     more = [replace(each, file=f"sites/{wanted}") for each in judged
             if each.value or each.code is not Code("hosts-cell")]  # fmt: skip
     problems = [*found.problems, *more]
     show_problems(options.format, {options.site: loaded}, problems, told)
     return FOUND if problems else OK
-
-
-def _write(folder: Path, texts: dict[str, str]) -> None:
-    """Put whole files in place of those that are there; no link is followed."""
-    with TemporaryDirectory(prefix=".", dir=folder) as fresh:
-        write_all(Path(fresh), texts)
-        for name in texts:
-            os.replace(Path(fresh, name), folder / name)
 
 
 def _lines(root: Path, name: str) -> list[str]:

@@ -1,7 +1,5 @@
-"""``foresite init``: a repository of one's own with data alone, for an installed Foresite.
-
-All of it is written beside its place first, so a folder has a whole repository or what it had.
-"""
+"""``foresite init``: a repository of one's own with data alone, for an installed Foresite. All of
+it is written beside its place first, so a folder has a whole repository or what it had."""
 
 import argparse
 import json

@@ -61,13 +61,9 @@ def _make_job(
     templates = {each.value: each for each in Template}
     wrong = [*_missing(options, templates), *unread]
     unknown = {each.option for each in wrong}
-    fields = {
-        field: value
-        for field in JobRequest.__dataclass_fields__
-        if field not in ("template", "command")
-        and (value := getattr(options, field)) is not None
-        and _option(field) not in unknown
-    }
+    names = JobRequest.__dataclass_fields__.keys() - {"template", "command"}
+    given = {each: getattr(options, each) for each in names if _option(each) not in unknown}
+    fields = {field: value for field, value in given.items() if value is not None}
     fields |= {field: int(fields[field]) for field in _NUMBERS if field in fields}
     fields = {"model": "", "workers": 1, "image": "", **fields}
     template = templates.get(options.template, Template.ALL_REDUCE)
@@ -114,11 +110,9 @@ def choices(site: Site) -> Json:
 def _model(site: Site, model: str) -> Json:
     pools, backend = site.pools_with(model), site.backend_of(model)
     return {
-        "resource": site.resource(model),
-        "machines": sum(map(site.replicas, pools)),
-        "each": max(map(site.devices, pools)),
-        "by": backend.name if backend else DEFAULT_SCHEDULER,
-    }
+        "resource": site.resource(model), "machines": sum(map(site.replicas, pools)),
+        "each": max(map(site.devices, pools)), "by": backend.name if backend else DEFAULT_SCHEDULER,
+    }  # fmt: skip
 
 
 def _as_lines(found: Json) -> list[str]:

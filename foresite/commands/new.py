@@ -81,7 +81,8 @@ def _marked(text: str, site: str = "", document: Document | None = None) -> str:
     yaml.width = 4096
     yaml.indent(mapping=2, sequence=4, offset=2)
     # By itself ruamel writes nothing for null, which a reader takes for something forgotten.
-    yaml.representer.add_representer(type(None), _null)
+    tag = "tag:yaml.org,2002:null"
+    yaml.representer.add_representer(type(None), lambda to, _: to.represent_scalar(tag, "null"))
     data = yaml.load(text)
     if site:
         data["site"] = site
@@ -100,10 +101,6 @@ def _marked(text: str, site: str = "", document: Document | None = None) -> str:
     stream = io.StringIO()
     yaml.dump(data, stream)
     return _DROPPED.sub("", stream.getvalue())
-
-
-def _null(representer: Any, _: None) -> Any:
-    return representer.represent_scalar("tag:yaml.org,2002:null", "null")
 
 
 def _mark(data: Any, path: tuple[str | int, ...], done: tuple[str | int, ...], schema: Any) -> None:

@@ -17,18 +17,10 @@ from components.making.manifest import Manifest, Target
 from foresite.command import FAILED, FOUND, OK, UsageError, count, repository, show
 from foresite.commands.check import sound
 from foresite.delivery.servers.probe import Need, kubectl_of, probe
+from foresite.delivery.stack import live
 from foresite.delivery.stack.applied import Commits, last_record
 from foresite.delivery.stack.engine import Engine, EngineError
 from foresite.delivery.stack.engines import engine_for
-from foresite.delivery.stack.live import (
-    Key,
-    expected_objects,
-    follows,
-    key_of,
-    next_steps,
-    read,
-    resource_name,
-)
 from preview.report.phrase import visible
 from preview.states.git import commit_of
 from preview.states.snapshot import at
@@ -42,19 +34,16 @@ _TEXT = 400
 
 
 class Opinion(NamedTuple):
-    """The opinion of an API server on a site.
-
-    ``read`` is how many objects the API server was asked for; ``dry_run`` says whether it tried the
-    changes. ``ours`` and ``theirs`` are the objects that the offline preview and Pulumi would
-    touch. ``refused`` is what Pulumi complains of; ``failed``, why it could not be asked. ``asked``
-    says of each API server what it was asked, and what not.
-    """
+    """The opinion of an API server on a site. ``read`` is how many objects the API server was asked
+    for; ``dry_run`` says whether it tried the changes. ``ours`` and ``theirs`` are the objects that
+    the offline preview and Pulumi would touch. ``refused`` is what Pulumi complains of; ``failed``,
+    why it could not be asked. ``asked`` says of each API server what it was asked, and what not."""
 
     site: Site
     read: int = 0
     dry_run: str = ""
-    ours: frozenset[Key] = frozenset()
-    theirs: frozenset[Key] = frozenset()
+    ours: frozenset[live.Key] = frozenset()
+    theirs: frozenset[live.Key] = frozenset()
     refused: str = ""
     failed: str = ""
     asked: tuple[str, ...] = ()
@@ -96,31 +85,32 @@ def _ask(root: Path, site: Site, base: str, commits: Commits, *, trial: bool) ->
             return opinion._replace(failed="nothing was applied yet, so there is no stack")
         applied = commits.standing(site.name, record, under_way).commit or base
         servers = tuple(map(str, probe(engine, site, Need.KINDS)))
-        there = [each for each in read(engine).values() if each is not None]
+        there = [each for each in live.read(engine).values() if each is not None]
         ours, left = _offline(root, site, applied, commits.head)
     except UsageError as error:
         return opinion._replace(failed=str(error))
     opinion = opinion._replace(read=len(there), ours=ours, asked=servers)
     try:
-        steps = next_steps(engine)
+        steps = live.next_steps(engine)
     except EngineError as error:
         return opinion._replace(refused=str(error))
-    theirs = frozenset(key for step in steps if (key := key_of(step["urn"]))) - left
-    tried = [each for key, each in expected_objects(site).items() if key in theirs]
+    theirs = frozenset(key for step in steps if (key := live.key_of(step["urn"]))) - left
+    tried = [each for key, each in live.expected_objects(site).items() if key in theirs]
     return opinion._replace(theirs=theirs, dry_run=tries(engine, site, tried))
 
 
-def _offline(root: Path, site: Site, before: str, after: str) -> tuple[frozenset[Key], set[Key]]:
+def _offline(
+    root: Path, site: Site, before: str, after: str
+) -> tuple[frozenset[live.Key], set[live.Key]]:
     """The objects that the offline preview says are touched, and those that are merely left."""
-    touched: set[Key] = set()
-    left: set[Key] = set()
-    for found in survey(at(root, before), at(root, after), [site.name]).sites:
-        for each in found.objects:
-            if not follows(site, each.change.one):
+    touched: set[live.Key] = set()
+    left: set[live.Key] = set()
+    for judged in survey(at(root, before), at(root, after), [site.name]).sites:
+        for each in judged.objects:
+            if not live.follows(site, each.change.one):
                 component, name = each.change.name
-                (left if each.action is Action.LEFT else touched).add(
-                    (resource_name(component), name)
-                )
+                found = left if each.action is Action.LEFT else touched
+                found.add((live.resource_name(component), name))
     return frozenset(touched), left
 
 

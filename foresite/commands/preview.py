@@ -1,8 +1,6 @@
 """``foresite preview``: what a change does to the machines of every site, before it merges.
-
 Compares two states of the repository. Needs no cluster, no credentials and no network. Of a large
-change several jobs judge a shard each, and one puts their reports together (preview/shards.py).
-"""
+change several jobs judge a shard each, and one puts their reports together (preview/shards.py)."""
 
 import argparse
 import hashlib
@@ -18,7 +16,7 @@ from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
 from foresite.forge import forge
 from foresite.othercode import code_digest, make_objects_with, run_with
-from foresite.scratch import clear, scratch
+from foresite.scratch import replace_files
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
@@ -40,11 +38,9 @@ FORMATS: dict[str, Callable[[Preview], str]] = {
     "html": report.html,
 }
 FILES: dict[str, Callable[[Preview], str]] = {
-    "comment.md": report.comment,
-    "summary.md": report.summary,
-    "report.html": report.html,
-    "report.json": report.document,
-}
+    "comment.md": report.comment, "summary.md": report.summary,
+    "report.html": report.html, "report.json": report.document,
+}  # fmt: skip
 """Files that ``--out`` writes."""
 # A plan of no hosts at a time, for example: a job's figures are typed, and may be anything else.
 _NONSENSE = (ArithmeticError, LookupError, TypeError, ValueError)
@@ -80,7 +76,9 @@ def run(options: argparse.Namespace) -> int:
             names = part.of(found.names) if part else found.names
             sites = judge_sites(found, names, parallel.each, maker, nodes)
             if terms and part:
-                return _write_shard(options.out, dump(terms, part, zip(names, sites, strict=True)))
+                shard = dump(terms, part, zip(names, sites, strict=True))
+                replace_files(options.out.parent, {options.out.name: shard})
+                return OK
     except NodesError as error:
         raise UsageError(f"--nodes {error}") from None
     try:
@@ -135,15 +133,6 @@ def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen])
     return Terms(base=base, head=head, judge=code_digest(), options=digest)
 
 
-def _write_shard(path: Path, data: bytes) -> int:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    clear(path)
-    with scratch(path) as fresh:
-        (fresh / "report").write_bytes(data)
-        (fresh / "report").replace(path)
-    return OK
-
-
 def _snapshots(options: argparse.Namespace, root: Path) -> tuple[Snapshot, Snapshot]:
     head = at(root, options.head) if options.head else work_tree(root)
     base = at(root, options.base) if options.base else at(root, *base_of(root, options.head))
@@ -180,13 +169,7 @@ def _limits_and_allowances(options: argparse.Namespace) -> tuple[dict[str, int],
 
 def _write(options: argparse.Namespace, found: Preview) -> None:
     if options.out:
-        options.out.mkdir(parents=True, exist_ok=True)
-        clear(options.out / "report")
-        with scratch(options.out / "report") as fresh:
-            for name, make in FILES.items():
-                (fresh / name).write_text(make(found), encoding="utf-8", newline="\n")
-            for name in FILES:
-                (fresh / name).replace(options.out / name)
+        replace_files(options.out, {name: make(found).encode() for name, make in FILES.items()})
     print(FORMATS[options.format](found).rstrip("\n"))
 
 

@@ -1,9 +1,7 @@
 """``foresite recover``: after an ``up`` that did not come to its end, back to what the next one can
 build on. Says what it finds before it does anything, and proves at the end that the next ``up`` has
-nothing to do that the site and the clusters do not explain.
-
-Each step leaves something that the same command goes on from, so it may be killed as well.
-"""
+nothing to do that the site and the clusters do not explain. Each step leaves something that the
+same command goes on from, so it may be killed as well."""
 
 import argparse
 import shlex
@@ -28,7 +26,6 @@ from foresite.delivery.stack.engine import Engine, EngineError, demand_success, 
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import next_steps
 from foresite.delivery.stack.locks import Lock, parse_locks
-from foresite.delivery.stack.stated import Ident, Stated
 from foresite.delivery.stack.statefile import edit_state
 from preview.gates import REMOVE, parse_allowances
 from schemas.facts.site import Site
@@ -103,12 +100,8 @@ def _check_losses(seen: Examined, rebuild: int | None) -> None:
             "the cluster has lost objects that the state and the site have": seen.found.lost,
             "the cluster has objects that match the applied ones by name alone": seen.strange,
         }
-        losses = (f"{what}, {count_text(_idents(some))}" for what, some in said.items() if some)
+        losses = (f"{what}, {count_text(some)}" for what, some in said.items() if some)
         raise UsageError(TOLD.say("losses", losses="; ".join(losses), count=count))
-
-
-def _idents(objects: Iterable[Stated]) -> tuple[Ident, ...]:
-    return tuple(each.ident for each in objects)
 
 
 def _act(options: argparse.Namespace, engine: Engine, seen: Examined, report: Report) -> None:
@@ -180,7 +173,7 @@ def _prove(engine: Engine, site: Site, report: Report) -> int:
         report.say("left", TOLD.say("ends", site=site.name, count=len(seen.found.to_go)))
         return report.end("sound, and not at its end")
     if protected := [each for each in seen.found.to_go if each.protect]:
-        objects = count_text(_idents(protected))
+        objects = count_text(protected)
         urns = " ".join(shlex.quote(each.urn) for each in protected)
         report.say("left", TOLD.say("protected", objects=objects, site=site.name, urns=urns))
         return report.end("some findings need a person", FOUND)

@@ -38,8 +38,7 @@ from schemas.site_parts import load_stack
 INDEX = "index.json"
 ARGO_KEPT = {"argocd.argoproj.io/compare-options": "IgnoreExtraneous"}
 MAX_INDEX = 64 * 1024 * 1024
-"""Bytes of an index at most: a large site's has some 10,000, an engine's some 5 million for as many
-sites."""
+"""Bytes of an index at most: a large site's has 10,000, an engine's 5 million for as many sites."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -72,7 +71,9 @@ def run(options: argparse.Namespace) -> int:
     advice = list[str]()
     if engine and file.manifests:
         fleet = Fleet(file.rings, file.manifests, tuple(e for _, _, e in made if e))
-        rendered[engine], advice = _for_engine(engine, fleet)
+        own = ENGINES[engine]
+        rendered[engine] = indexed({"engine": engine}, own.files(fleet))
+        advice = [*fleet_advice(fleet), *own.advice(fleet)]  # what it does not do
     places = {name: _own_folder(options.out / name) for name in rendered}
     for name, folder in places.items():
         _put(folder, rendered[name])
@@ -80,16 +81,8 @@ def run(options: argparse.Namespace) -> int:
     return OK
 
 
-def _for_engine(engine: str, fleet: Fleet) -> tuple[dict[str, str], list[str]]:
-    """An engine's files, and what it does not do."""
-    made = ENGINES[engine]
-    files = indexed({"engine": engine}, made.files(fleet))
-    return files, [*fleet_advice(fleet), *made.advice(fleet)]
-
-
 def _files(site: Site) -> tuple[dict[str, str], Examined, Member | None]:
-    """The files of a site, none where its objects are not sound, what was found of these, and what
-    an engine must know of it."""
+    """The files of a site, if its objects are sound, the findings, and what an engine must know."""
     objects = site_objects(site)
     examined = examine(site, objects)
     if not examined.sound:
@@ -128,16 +121,9 @@ def indexed(head: dict[str, str], groups: dict[str, list[Json]]) -> dict[str, st
     return {**files, INDEX: json.dumps({**head, "files": listed}, indent=2) + "\n"}
 
 
-def write(folder: Path, files: dict[str, str]) -> None:
-    """Put ``files`` in place of ``folder``, at once; what was there before was ours, or it stays.
-
-    Raises UsageError where the folder holds something else, OSError where it cannot be written.
-    """
-    _put(_own_folder(folder), files)
-
-
 def _own_folder(folder: Path) -> Path:
-    """Where a folder really lies: a link stays, and what it leads to is replaced."""
+    """Where a folder really lies: a link stays, and what it leads to is replaced. Raises UsageError
+    where it holds what render did not write."""
     folder = Path(os.path.realpath(folder))
     foreign = _foreign(folder)
     if foreign is not None:
@@ -148,6 +134,7 @@ def _own_folder(folder: Path) -> Path:
 
 
 def _put(folder: Path, files: dict[str, str]) -> None:
+    """Put ``files`` in place of ``folder``, at once. Raises OSError where it cannot."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     clear(folder)
     with scratch(folder) as fresh:

@@ -26,10 +26,8 @@ def run(options: argparse.Namespace) -> int:
     (site,) = sound(repository(options), [options.site], options.format)
     names = management_names(site)
     hosts = metal3_objects(site.file.management, names.namespace, "baremetalhosts")
-    found = sorted(
-        (row for host in hosts for row in rows(host, int(time.time()))),
-        key=lambda row: (-row["repairs"], row["host"], row["device"]),
-    )
+    every = (row for host in hosts for row in rows(host, int(time.time())))
+    found = sorted(every, key=lambda row: (-row["repairs"], row["host"], row["device"]))
     if options.format == "csv":
         table = io.StringIO()
         writer = csv.DictWriter(table, COLUMNS, lineterminator="\n")

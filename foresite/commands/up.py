@@ -1,8 +1,6 @@
 """``foresite up``: check a site, make sure that it may be applied, and register it with Pulumi.
-
-Check, select the stack, ask the API servers, guard against losses, register. What stops before
-the last step has changed nothing; what stops in it is taken up by the same command.
-"""
+Check, select the stack, ask the API servers, guard against losses, register. What stops before the
+last step has changed nothing; what stops in it is taken up by the same command."""
 
 import argparse
 from collections import Counter
@@ -17,7 +15,7 @@ from foresite.commands.check import sound
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
 from foresite.delivery.stack.applied import Commits, last_success
-from foresite.delivery.stack.engine import Engine, lock_site
+from foresite.delivery.stack.engine import PLAIN, Engine, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
@@ -57,10 +55,7 @@ def _preview(engine: Engine, site: Site, allow: Mapping[str, int]) -> int:
         say(f"{engine.stack} is locked, so this report may show an unfinished run: {lock}")
     engine.select()
     found = ready(engine, site)
-    code = engine.follow(
-        ["preview", "--stack", engine.stack, "--non-interactive", "--color", "never",
-         *engine.policies], show,
-    )  # fmt: skip
+    code = engine.follow(["preview", "--stack", engine.stack, *PLAIN, *engine.policies], show)
     show(*found.report_lines())
     if code != 0:
         return FAILED

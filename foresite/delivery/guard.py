@@ -37,16 +37,12 @@ class Change(NamedTuple):
 
 def change(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Change:
     """The differences between a state and the objects that a site makes."""
-    gone = [
-        each
-        for key, each in state.items()
-        if not each.keep
-        and (key not in wanted or ident(wanted[key].target, wanted[key].body) != each.ident)
-    ]
+    stays = {key: ident(each.target, each.body) for key, each in wanted.items()}
+    gone = [e for key, e in state.items() if not e.keep and stays.get(key) != e.ident]
     bodies = ({key: e.body for key, e in side.items()} for side in (state, wanted))
     going, machines = lost_machines(*bodies)
     longer = [
-        each.title
+        str(each)
         for key, each in state.items()
         if key in wanted
         and (long := size(wanted[key])) > LARGE
@@ -76,10 +72,8 @@ def guard(
     foreign = [each for each in looks if each.foreign]
     said = [_foreign(site, each) for each in foreign]
     if not foreign:
-        said += [
-            *_removal_problems(found, lost, allow.get(REMOVE, 0)),
-            *_grown(found, allow.get(GROW, 0)),
-        ]
+        said += _removal_problems(found, lost, allow.get(REMOVE, 0))
+        said += _grown(found, allow.get(GROW, 0))
     if not ends:
         said += _protection_problems(site, [each for each in found.gone if each.protect])
     if said:
@@ -128,7 +122,7 @@ def _removal_problems(found: Change, lost: list[Stated], allow: int) -> Iterator
     total = sum(counts.values())
     if total > allow:
         what = ", ".join(f"{count} {kind}" for kind, count in counts.items() if count)
-        named = few([each.title for each in (*lost, *found.gone)], _SHOWN)
+        named = few([*lost, *found.gone], _SHOWN)
         yield TOLD.say("losses", what=what, named=named, **_allowance(REMOVE, total, allow))
 
 
@@ -144,9 +138,9 @@ def _grown(found: Change, allow: int) -> Iterator[str]:
 def _protection_problems(site: str, objects: list[Stated]) -> list[str]:
     if not objects:
         return []
-    titles = few([each.title for each in objects], _SHOWN)
+    titles, urn = few(objects, _SHOWN), objects[0].urn
     more = f", and {len(objects) - 1} more" if len(objects) > 1 else ""
-    return [TOLD.say("protected", titles=titles, site=site, urn=objects[0].urn, more=more)]
+    return [TOLD.say("protected", titles=titles, site=site, urn=urn, more=more)]
 
 
 def _allowance(word: str, needed: int, allow: int) -> dict[str, str]:

@@ -46,10 +46,9 @@ class Ready(NamedTuple):
         for found in self.looks:
             if found.unseen:
                 yield f"{found.context}: not looked at for what it has lost: {found.unseen}"
-        if self.lost_objects and not any(each.foreign for each in self.looks):
-            names = [each.title for each in self.lost_objects]
-            lost = count(len(names), "object")
-            yield f"{lost} that the cluster has lost: {few(names, _SHOWN)}"
+        if (lost := self.lost_objects) and not any(each.foreign for each in self.looks):
+            number = count(len(lost), "object")
+            yield f"{number} that the cluster has lost: {few(lost, _SHOWN)}"
 
     def guard(self, allow: Mapping[str, int]) -> None:
         """Raise UsageError for what would be lost, or grow, and is not named."""

@@ -1,9 +1,7 @@
-"""Hosts compared with what was inspected: whether each is what its line and its profile say.
-
-What nobody has inspected, and what HardwareData does not say, is not known, and never fine.
-Sources: Bare Metal Operator 0.13, HardwareData; ironic, find_devices_by_hints (sizes are GiB);
-ironic-python-agent, which counts logical processors.
-"""
+"""Hosts compared with what was inspected: whether each is what its line and its profile say. What
+nobody has inspected, and what HardwareData does not say, is not known, and never fine. Sources:
+Bare Metal Operator 0.13, HardwareData; ironic, find_devices_by_hints (sizes are GiB);
+ironic-python-agent, which counts logical processors."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

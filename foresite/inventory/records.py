@@ -1,7 +1,6 @@
 """The one form in which every source hands over its hosts: cells, and where each comes from."""
 
 import tomllib
-from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +10,7 @@ from pydantic import ValidationError
 
 from foresite.command import UsageError, few
 from schemas.kubernetes.bodies import Json
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
@@ -162,9 +162,7 @@ class Intake:
         """The places of records that share with another what one host alone has: a problem."""
         found: set[str] = set()
         for column in _ALONE:
-            groups: dict[str, list[Record]] = defaultdict(list)
-            for record in self.records:
-                groups[record.key(column)].append(record)
+            groups = group_by_key((record.key(column), record) for record in self.records)
             for value, (first, *rest) in groups.items():
                 if value and rest:
                     others = few([each.called for each in rest], 5)

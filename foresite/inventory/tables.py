@@ -62,9 +62,8 @@ def read_sheet(path: Path, sheet: str) -> Table:
             raise UsageError(f"{path} has cells beyond column ZZ or line 9999; copy what is needed")
         data.seek(0)
         book = CalamineWorkbook.from_filelike(data)
-        seen = [
-            each.name for each in book.sheets_metadata if str(each.visible).endswith(".Visible")
-        ]
+        sheets = book.sheets_metadata
+        seen = [each.name for each in sheets if str(each.visible).endswith(".Visible")]
         if sheet not in seen and (sheet or len(seen) != 1):
             names = few(seen, 10) or "none that is visible"
             raise UsageError(f"{path}: say --sheet, one of {names}")

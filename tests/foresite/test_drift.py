@@ -10,6 +10,7 @@ import pytest
 
 from components.making.manifest import Json, Manifest
 from controlplane import ControlPlane
+from foresite.arguments import parser
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import apply, drift
 from foresite.delivery.differences import differences
@@ -130,10 +131,8 @@ def test_what_is_changed_by_hand_is_found_and_named(
     assert (code, report["objects"]) == (FOUND, 0)
     assert report["differences"][0]["cluster"] == "never got it"
 
-    options = argparse.Namespace(
-        root=tmp_path, sites=[], trial=True, format="json", plan=False, allow=[]
-    )
-    assert apply.run(options) == OK
+    words = ["--root", str(tmp_path), "apply", "--trial", "--format", "json"]
+    assert apply.run(parser().parse_args(words)) == OK
     capsys.readouterr()
     code, report = look(tmp_path, capsys)
     assert (code, report["differences"], report["note"]) == (OK, [], "")

@@ -65,7 +65,7 @@ def test_a_long_report_is_cut_short() -> None:
 def options(root: Path, *sites: str, base: str = "HEAD~1") -> argparse.Namespace:
     return argparse.Namespace(
         root=root, sites=[*sites], trial=True, format="text", base=base, plan=False,
-        out=root / "report" / "comment.md", allow=[],
+        out=root / "report" / "comment.md", allow=[], no_wait=False, minutes=None,
     )  # fmt: skip
 
 

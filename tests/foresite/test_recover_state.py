@@ -88,7 +88,7 @@ def test_an_object_of_a_provider_that_nobody_knows_is_not_overlooked() -> None:
     release = {"urn": urn.replace("mine", "chart"), "type": "kubernetes:helm.sh/v3:Release",
                "inputs": {"chart": "x"}}  # fmt: skip
     (found,) = read_state({"deployment": {"resources": [config, release]}}).held
-    assert (found.title, found.target, found.uid) == ("ConfigMap mine", Target.MANAGEMENT, "1")
+    assert (str(found), found.target, found.uid) == ("ConfigMap mine", Target.MANAGEMENT, "1")
 
 
 # --- fields that are left over --------------------------------------------------------------------

@@ -176,8 +176,8 @@ def test_all_sites_are_rendered_where_none_is_named(tmp_path: Path) -> None:
 
 def test_what_an_earlier_render_left_is_gone(tmp_path: Path) -> None:
     folder = tmp_path / "site"
-    render.write(folder, {"a/b/old.yaml": "old\n", render.INDEX: index_of("a/b/old.yaml")})
-    render.write(folder, {"a/new.yaml": "new\n", render.INDEX: index_of("a/new.yaml")})
+    for name in ("a/b/old.yaml", "a/new.yaml"):
+        render._put(render._own_folder(folder), {name: "text\n", render.INDEX: index_of(name)})
     assert tree(folder).keys() == {"a/new.yaml", render.INDEX}
     assert not (folder / "a" / "b").exists()
     assert [path.name for path in tmp_path.iterdir()] == ["site"]

@@ -201,7 +201,7 @@ def test_the_index_of_a_large_fleet_is_read_again(tmp_path: Path) -> None:
     files = {name: {"objects": 1, "sha256": "0" * 64} for name in names}
     index = tmp_path / render.INDEX
     index.write_text(json.dumps({"engine": "argocd", "files": files}, indent=2))
-    render.write(tmp_path, {"one.yaml": "", render.INDEX: index.read_text()})
+    render._put(render._own_folder(tmp_path), {"one.yaml": "", render.INDEX: index.read_text()})
     assert (tmp_path / "one.yaml").exists()
 
 

@@ -2,7 +2,7 @@
 only: each thing is a line for a person, and an error where it keeps a recovery from acting."""
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from components.making.manifest import Json, Manifest, Target
@@ -166,17 +166,15 @@ def lines(seen: Examined) -> Iterator[str]:
 
 
 def _of_objects(found: Remains) -> Iterator[str]:
-    said = {
+    said: dict[str, tuple[Ident | Stated, ...]] = {
         "not made yet": found.unmade,
         "in the cluster, and not in the state": found.unrecorded,
         "different in the cluster and in the site": tuple(found.unlike),
         "with fields that the site no longer has": tuple(found.left),
-        "lost by the cluster": tuple(each.ident for each in found.lost),
-        "what was applied by name alone, and created again since": tuple(
-            each.ident for each in found.other
-        ),
-        "deleted, as in the site": tuple(each.ident for each in found.gone),
-        "to be deleted by the next up": tuple(each.ident for each in found.to_go),
+        "lost by the cluster": found.lost,
+        "what was applied by name alone, and created again since": found.other,
+        "deleted, as in the site": found.gone,
+        "to be deleted by the next up": found.to_go,
         "old templates, kept until no machine refers to them (no orphans)": found.kept,
     }
     for what, objects in said.items():
@@ -184,6 +182,6 @@ def _of_objects(found: Remains) -> Iterator[str]:
             yield f"{what}: {count_text(objects)}"
 
 
-def count_text(objects: tuple[Ident, ...]) -> str:
+def count_text(objects: Sequence[Ident | Stated]) -> str:
     """The number of objects, and the first names, for a person."""
     return f"{len(objects)}: {few(objects, _SHOWN)}"

@@ -8,11 +8,10 @@ from components.making.manifest import Json, Manifest
 from foresite.command import few
 from foresite.delivery.recovery.remains import Remains
 from foresite.delivery.stack.live import Key, key_of, type_of
-from foresite.delivery.stack.stated import Ident, State, Stated, ident
+from foresite.delivery.stack.stated import PROVIDER, Ident, State, Stated, ident
 
 _OWN = ("pulumi:pulumi:Stack", "foresite:components:")
 """Resources that are Pulumi's alone: no cluster has anything of them."""
-_PROVIDER = "pulumi:providers:kubernetes"
 _REPLACING = {"create-replacement", "replace", "delete-replaced", "discard-replaced"}
 _SHOWN = 3
 
@@ -39,7 +38,7 @@ def explain_steps(
         type_, name = type_of(urn), urn.rpartition("::")[2]
         if type_.startswith(_OWN):
             continue
-        if type_ == _PROVIDER:
+        if type_ == PROVIDER:
             if op not in ("create", "update"):
                 yield Step(op, f"provider {name}", "")
             continue

@@ -113,11 +113,9 @@ def _leftover_fields(manifest: Manifest, body: Json) -> Leftovers:
 
 def leftovers(live: Json, wanted: Json) -> Leftovers:
     """The parts of a live object that are ours and not wanted: fields that the site has no more.
-
     ``pulumi refresh`` does not see them: it looks only at fields that the state has (provider 4.25,
     ``pruneLiveState`` in provider.go). A change that was killed halfway and then taken back in Git
-    would stay in the cluster. The API server keeps account of who owns a field: so they are found.
-    """
+    would stay in the cluster. The API server knows who owns a field: so they are found."""
     return {
         path: reduce(getitem, path, live)
         for fields in applied_fields(live)

@@ -1,9 +1,7 @@
-"""An API server that a context names, asked a few questions by way of ``kubectl proxy``.
-
-kubectl reads the kubeconfig and logs in, whatever plugin that takes; nothing here sees a
-credential. The proxy listens on a socket in a folder of its owner's, and passes on neither changes
-nor deletions. Every question ends within a given time.
-"""
+"""An API server that a context names, asked a few questions by way of ``kubectl proxy``. kubectl
+reads the kubeconfig and logs in, whatever plugin that takes; nothing here sees a credential. The
+proxy listens on a socket in a folder of its owner's, and passes on neither changes nor deletions.
+Every question ends within a given time."""
 
 import http.client
 import json
@@ -16,7 +14,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from controlplane.child_process import tie_to_parent
@@ -74,13 +71,9 @@ class Kubectl:
     def run(self, *arguments: str, given: str = "") -> subprocess.CompletedProcess[str]:
         """A short kubectl command with what it is ``given`` to read, and what it printed."""
         return subprocess.run(
-            [str(self.path), *arguments],
-            env=dict(self.environment),
-            capture_output=True,
-            text=True,
-            check=False,
-            input=given,
-        )
+            [str(self.path), *arguments], env=dict(self.environment), capture_output=True,
+            text=True, check=False, input=given,
+        )  # fmt: skip
 
 
 class ApiServer:
@@ -106,23 +99,23 @@ class ApiServer:
         try:
             with open(self._complaints, "wb") as complaints:
                 self._process = subprocess.Popen(
-                    tie_to_parent(command),
-                    env=dict(self._kubectl.environment),
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.PIPE,
-                    stderr=complaints,
+                    tie_to_parent(command), env=dict(self._kubectl.environment),
+                    stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints,
                     start_new_session=True,
-                )
+                )  # fmt: skip
             self._wait(self._process)
         except BaseException:
-            self._end()
+            self.__exit__()
             raise
         return self
 
-    def __exit__(
-        self, _kind: type[BaseException] | None, _e: BaseException | None, _t: TracebackType | None
-    ) -> None:
-        self._end()
+    def __exit__(self, *_: object) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
+            if self._process.stdout is not None:
+                self._process.stdout.close()
+        self._folder.cleanup()
 
     def get(
         self, path: str, accept: str = "application/json", limit: float | None = None
@@ -134,11 +127,8 @@ class ApiServer:
     def may(self, verb: str, group: str, resource: str, namespace: str) -> bool:
         """True if the account may do something. Raises NoAnswerError and RefusedError."""
         attributes = {"verb": verb, "group": group, "resource": resource, "namespace": namespace}
-        review = {
-            "apiVersion": "authorization.k8s.io/v1",
-            "kind": "SelfSubjectAccessReview",
-            "spec": {"resourceAttributes": attributes},
-        }
+        review = {"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
+                  "spec": {"resourceAttributes": attributes}}  # fmt: skip
         path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
         answer = self._ask("POST", path, review, "application/json") or {}
         return bool(answer.get("status", {}).get("allowed"))
@@ -181,10 +171,12 @@ class ApiServer:
         self, method: str, path: str, body: Json | None, accept: str, seconds: float
     ) -> tuple[int, bytes, float]:
         """Status, answer, and the seconds that the server asks to wait."""
-        connection = _Connection(self._socket, seconds)
-        began = time.time()
+        connection, began = http.client.HTTPConnection("localhost"), time.time()
+        connection.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         headers = {"Accept": accept, "Content-Type": "application/json"}
         try:
+            connection.sock.settimeout(seconds)
+            connection.sock.connect(str(self._socket))
             data = None if body is None else json.dumps(body).encode()
             connection.request(method, path, data, headers)
             response = connection.getresponse()
@@ -205,28 +197,6 @@ class ApiServer:
             process.wait()
             text = self._complaints.read_text(encoding="utf-8", errors="replace")
             raise NoAnswerError(_first(text) or "kubectl proxy ended")
-
-    def _end(self) -> None:
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-            if self._process.stdout is not None:
-                self._process.stdout.close()
-        self._folder.cleanup()
-
-
-class _Connection(http.client.HTTPConnection):
-    """HTTP over a socket in the file system."""
-
-    def __init__(self, path: Path, seconds: float) -> None:
-        super().__init__("localhost", timeout=seconds)
-        self._path = path
-
-    def connect(self) -> None:
-        """Connect to the socket."""
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.settimeout(self.timeout)
-        self.sock.connect(str(self._path))
 
 
 def clock_ahead(date: str, began: float, ended: float) -> float | None:

@@ -1,8 +1,6 @@
-"""The state of a site on its way from an empty rack to the first job, by what can be asked.
-
-Nothing is changed, no value of a Secret is asked for, and nobody is logged in to but the API
-servers. What could not be asked is said with the reason: it never counts as sound.
-"""
+"""The state of a site on its way from an empty rack to the first job, by what can be asked. Nothing
+is changed, no value of a Secret is asked for, and nobody is logged in to but the API servers. What
+could not be asked is said with the reason: it never counts as sound."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -18,6 +16,7 @@ from schemas.facts.adopted import management_names
 from schemas.facts.secret_references import SecretReference, secret_references
 from schemas.facts.site import Site
 from schemas.kubernetes.bodies import items, mapping
+from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
 
 PROBLEM, NOT_ASKED, LATER, OK = STATES = ("problem", "not asked", "later", "ok")
@@ -89,20 +88,16 @@ def _held(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     if off is None or abs(off) < _CLOCK:
         yield find("clock-unknown" if off is None else "clock", where)
     else:
-        yield find(
-            "clock-off", where, seconds=round(abs(off)), way="before" if off > 0 else "behind"
-        )
+        way = "before" if off > 0 else "behind"
+        yield find("clock-off", where, seconds=round(abs(off)), way=way)
     management = where["cluster"] == "management"
     if management:
         try:
             yield from _hosts(site, server, where)
         except RefusedError as error:
             yield find("hosts-unasked", where, why=error)
-    wanted: dict[str, list[SecretReference]] = {}
-    for each in secret_references(site):
-        if each.management is management:
-            wanted.setdefault(each.namespace, []).append(each)
-    for namespace, references in wanted.items():
+    wanted = (each for each in secret_references(site) if each.management is management)
+    for namespace, references in group_by_key((each.namespace, each) for each in wanted).items():
         yield from _secrets(server, references, {**where, "namespace": namespace})
     if management and site.file.cluster.context is None:
         named = f"namespaces/{where['namespace']}/clusters/{where['name']}"
@@ -126,10 +121,8 @@ def _hosts(site: Site, server: ApiServer, where: Json) -> Iterator[Finding]:
     told = tuple(f"{name} ({shorten(str(why), 120)})" for name, why in wrong.items() if why)
     if told:
         yield find("hosts-error", where, told)
-    states = Counter(
-        str((status.get("provisioning") or {}).get("state") or "without a state")
-        for status in there.values()
-    )
+    reported = (mapping(status, "provisioning").get("state") for status in there.values())
+    states = Counter(str(each or "without a state") for each in reported)
     said = ", ".join(f"{number} {shorten(state)}" for state, number in sorted(states.items()))
     if said:
         yield find("hosts" if states.keys() <= _SETTLED else "hosts-wait", where, states=said)

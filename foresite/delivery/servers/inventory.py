@@ -1,13 +1,12 @@
-"""Every object of a site that a cluster holds, whatever its kind: found by the site's label.
-
-An object is ours where our field manager applied it: others copy labels, as a Service's to its
+"""Every object of a site that a cluster holds, whatever its kind: found by the site's label. An
+object is ours where our field manager applied it: others copy labels, as a Service's to its
 EndpointSlices. All kinds are asked for, as a run that was killed may have made one of a kind that
-neither the state nor the site has by now. Applied objects that are there no longer are counted.
-"""
+neither the state nor the site has by now. Applied objects that are there no longer are counted."""
 
 import json
 from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -17,6 +16,7 @@ from foresite.delivery.servers.served import Kind, find_groups, group_kinds, gro
 from foresite.delivery.stack.engine import EngineError
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import Ident, Stated, ident
+from schemas.kubernetes.bodies import mapping
 
 PATIENCE = 60.0
 """Seconds for the whole look: a server that has just started makes room for each kind first."""
@@ -119,9 +119,8 @@ def list_objects(
     """The site's objects of a kind. Raises NoAnswerError and RefusedError."""
     query = urlencode({"labelSelector": f"{SITE_LABEL}={site}"})
     answer = server.get(f"{kind.path()}?{query}", accept, limit) or {}
-    # A list says once for all what its items are.
-    items = answer.get("items") or ()
-    return [{**item, "apiVersion": kind.api, "kind": kind.kind} for item in items]
+    named = {"apiVersion": kind.api, "kind": kind.kind}  # a list says it once for all
+    return [{**item, **named} for item in answer.get("items") or ()]
 
 
 def delete(kubectl: Kubectl, context: str, body: Json) -> None:
@@ -157,14 +156,10 @@ def look(
     """The objects left in each cluster of a site, by a list of names for each kind. Pulumi compares
     a site with its state, and misses what was deleted by hand, or an etcd that was lost. Raises
     NoAnswerError where one is silent."""
-    found = []
+    found, every = [], state.values()
+    own = [e for e in every if mapping(e.body, "metadata", "labels").get(SITE_LABEL) == site]
     for target, context in contexts.items():
-        mine = [
-            each
-            for each in state.values()
-            if each.target is target
-            and (each.body["metadata"].get("labels") or {}).get(SITE_LABEL) == site
-        ]
+        mine = [each for each in own if each.target is target]
         if kubectl is None:
             found.append(Look(context, unseen="no kubectl"))
         elif mine:
@@ -179,9 +174,8 @@ def _look(server: ApiServer, target: Target, site: str, mine: list[Stated]) -> L
     try:
         kinds = [each for each in served_kinds(server, wanted)[0] if each.key in wanted]
         with ThreadPoolExecutor(_THREADS) as pool:
-            for found in pool.map(
-                lambda kind: list_objects(server, kind, site, _NAMES_ALONE), kinds
-            ):
+            ask = partial(list_objects, server, site=site, accept=_NAMES_ALONE)
+            for found in pool.map(ask, kinds):
                 there |= {ident(target, body): body["metadata"]["uid"] for body in found}
     except RefusedError as error:
         return Look(server.context, unseen=str(error))

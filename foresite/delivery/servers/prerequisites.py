@@ -55,9 +55,8 @@ def operators(made: Iterable[Manifest]) -> list[Json]:
         source = store.read(known.file)["source"]
         named = TABLE["operators"].get(source["source"], {})
         new = {"name": source["source"], "version": source["tag"], "notes": [], **named}
-        entry = found.setdefault(
-            (target, source["source"]), {**new, "cluster": target.value, "kinds": []}
-        )
+        key = target, source["source"]
+        entry = found.setdefault(key, {**new, "cluster": target.value, "kinds": []})
         entry["kinds"].append(f"{kind}.{api}")
     return list(found.values())
 
@@ -83,11 +82,8 @@ def _values(site: Site) -> SimpleNamespace:
 
 def _secrets(site: Site) -> Iterator[Json]:
     """The Secrets of one place and with the same keys together."""
-    every = secret_references(site)
-    found = group_by_key(
-        ((each.management, each.namespace, each.keys), each.name) for each in every
-    )
-    for (management, namespace, keys), names in found.items():
+    pairs = (((e.management, e.namespace, e.keys), e.name) for e in secret_references(site))
+    for (management, namespace, keys), names in group_by_key(pairs).items():
         cluster = Target.MANAGEMENT if management else Target.SITE
         yield {"names": names, "cluster": cluster.value, "namespace": namespace, "keys": list(keys)}
 

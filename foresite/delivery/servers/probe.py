@@ -1,9 +1,7 @@
 """Asks the API servers of a site, before anything rests on them: are they there, do they serve what
-the site makes, may this account write it. Nothing is changed by it.
-
-``pulumi preview`` does not: against a server that is dead, or has none of the kinds, it ends well
-(pulumi 3.255, provider 4.25). What was asked of whom, and what was not, is said, never implied.
-"""
+the site makes, may this account write it. Nothing is changed by it. ``pulumi preview`` does not:
+against a server that is dead, or has none of the kinds, it ends well (pulumi 3.255, provider 4.25).
+What was asked of whom, and what was not, is said, never implied."""
 
 import os
 import shutil
@@ -79,12 +77,12 @@ def probe(engine: Engine, site: Site, need: Need, leaving: Iterable[Stated] = ()
         servers = kubectl.contexts()
     except NoAnswerError as error:
         raise UsageError(f"kubectl cannot read {kubectl.where()}: {error}; {_UNCHANGED}") from None
-    wrong = [missing_context(site, kubectl, each, servers) for each in contexts.values()]
-    wrong = [each for each in wrong if each]
+    faults = (missing_context(site, kubectl, each, servers) for each in contexts.values())
+    wrong = [*filter(None, faults)]
     found: list[Asked] = []
     leaving = list(leaving)
     for target, context in contexts.items() if not wrong else ():
-        gone = [Manifest(each.title, each.body) for each in leaving if each.target is target]
+        gone = [Manifest(str(each), each.body) for each in leaving if each.target is target]
         objects = Objects(objects_on(site, target), gone)
         asked, problems = probe_one(kubectl, context, servers[context], objects, need)
         found.append(asked)

@@ -1,8 +1,6 @@
-"""One bounded question to a server that nobody logs in to: of images, a registry, a BMC.
-
-No credential is sent and no proxy of this machine is used, as hosts and Ironic have none. A little
-of an answer is read, until a given time.
-"""
+"""One bounded question to a server that nobody logs in to: of images, a registry, a BMC. No
+credential is sent and no proxy of this machine is used, as hosts and Ironic have none. A little of
+an answer is read, until a given time."""
 
 import http.client
 import io

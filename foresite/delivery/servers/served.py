@@ -1,15 +1,13 @@
-"""Check that an API server serves the kinds that a site makes, and knows the fields that it sets.
-
-A custom resource definition that is missing, or is of an older release, is found by this before
+"""Check that an API server serves the kinds that a site makes, and knows the fields that it sets. A
+custom resource definition that is missing, or is of an older release, is found by this before
 anything is made. The fields are those of the server's own OpenAPI document, which anybody who is
-logged in may read (kubernetes 1.34, ClusterRole system:discovery).
-"""
+logged in may read (kubernetes 1.34, ClusterRole system:discovery)."""
 
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
-from components.making.manifest import Json, Manifest
+from components.making.manifest import CRD, Json, Manifest
 from foresite.command import UsageError, few
 from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError, RefusedError
 from schemas.kubernetes.objects import store
@@ -21,10 +19,8 @@ _ABOVE = {"apiVersion", "kind", "metadata", "status"}
 """Fields that every object has, whatever its schema says."""
 _SHOWN = 6
 
-_DISCOVERY = ",".join(
-    f"application/json;v={version};g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
-    for version in ("v2", "v2beta1")
-)
+_LIST = "application/json;v={};g=apidiscovery.k8s.io;as=APIGroupDiscoveryList"
+_DISCOVERY = ",".join(map(_LIST.format, ("v2", "v2beta1")))
 """All kinds of all groups in one answer (Kubernetes 1.26 and newer)."""
 
 Map = Callable[..., Iterable[Any]]
@@ -107,11 +103,8 @@ def group_kinds(group: Json) -> Iterator[Kind]:
 def kinds_of(manifests: Iterable[Manifest]) -> dict[tuple[str, str], Kind]:
     """The kinds that have to be there, by apiVersion and kind: not those that the site defines."""
     made = list(manifests)
-    own = {
-        (each.body["spec"]["group"], each.body["spec"]["names"]["kind"])
-        for each in made
-        if each.kind == "CustomResourceDefinition"
-    }
+    specs = (each.body["spec"] for each in made if each.kind == CRD)
+    own = {(each["group"], each["names"]["kind"]) for each in specs}
     every = dict.fromkeys(each.key[:2] for each in made)
     kinds = {(api, kind): Kind(api, kind) for api, kind in every}
     return {key: each for key, each in kinds.items() if (each.group, each.kind) not in own}
@@ -186,10 +179,8 @@ def _fields(server: ApiServer, manifests: list[Manifest], run: Map) -> tuple[lis
     older = []
     for (api, kind), paths in wrong.items():
         fields = few([f"{path} of {title}" for path, title in paths.items()], _SHOWN)
-        older.append(
-            f"its {kind} of {api} is of another release, and has no field {fields}: "
-            f"install {_install(api, kind)}"
-        )
+        lacks = f"its {kind} of {api} is of another release, and has no field {fields}"
+        older.append(f"{lacks}: install {_install(api, kind)}")
     return older, sorted(unknown)
 
 

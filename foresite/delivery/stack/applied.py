@@ -1,9 +1,7 @@
-"""The last applied commit of a site, and whether Git has changed since.
-
-``foresite apply`` writes the commit into the message of each update, so the stack's own history
-says it, wherever and however often a run is started. What a run before was told to do says nothing:
-it may have failed, or never have come to the site.
-"""
+"""The last applied commit of a site, and whether Git has changed since. ``foresite apply`` writes
+the commit into the message of each update, so the stack's own history says it, wherever and however
+often a run is started. What a run before was told to do says nothing: it may have failed, or never
+have come to the site."""
 
 import re
 from collections import Counter
@@ -37,8 +35,7 @@ class Standing(NamedTuple):
 
 
 class Touched(NamedTuple):
-    """The differences between two commits: sites by their data, and files of the program, which
-    makes every site."""
+    """What two commits differ in: sites by their data, and files of the program of all sites."""
 
     sites: frozenset[str]
     program: tuple[str, ...] = ()
@@ -69,11 +66,8 @@ class Commits:
         return sorted({*differing(*sides), *program})
 
     def standing(self, site: str, record: Record | None, under_way: str = "") -> Standing:
-        """The state of a site whose stack's history ends with ``record``.
-
-        Raises GitError where HEAD is not known to contain what was applied, also in part: to apply
-        HEAD might take the site back.
-        """
+        """The state of a site whose stack's history ends with ``record``. Raises GitError where it
+        is not known that HEAD contains all that was applied: it might take the site back."""
         match = _MESSAGE.fullmatch(record.message) if record else None
         commit = match[1] if match else ""
         for each in filter(None, (under_way, commit)):
@@ -89,10 +83,8 @@ class Commits:
         return Standing(commit, self.since(site, commit))
 
     def since(self, site: str, commit: str) -> str:
-        """The differences for a site between a commit and HEAD; empty where there are none.
-
-        Raises GitError where HEAD does not contain the commit.
-        """
+        """The differences for a site between a commit and HEAD; empty where there are none. Raises
+        GitError where HEAD does not contain the commit."""
         self.demand(commit)
         moved = self._differing(commit, self.head)
         if site in moved.sites:
@@ -104,9 +96,8 @@ class Commits:
 
     def requests(self, since: str) -> dict[str, str]:
         """The messages of what was merged after a commit, the newest first, by commit; of HEAD
-        alone, where it is not known since when. Of a merge only its own message counts: those
-        of the commits that it brings need not have been read by anybody. Raises GitError.
-        """
+        alone, where it is not known since when. Of a merge only its own message counts: those of
+        the commits that it brings need not have been read by anybody. Raises GitError."""
         which = [f"{since}..{self.head}"] if since else ["--max-count=1", self.head]
         found = self._git("log", "--first-parent", "-z", "--format=%H%n%B", *which, "--")
         return dict(each.split("\n", 1) for each in found.split("\0") if each.strip())
@@ -154,10 +145,7 @@ def message(commit: str) -> str:
 
 
 def last_success(engine: Engine) -> str:
-    """The commit of the newest update that went well; empty where none is known.
-
-    Raises EngineError.
-    """
+    """The commit of the newest update that went well, if one is known. Raises EngineError."""
     for each in engine.history(_HISTORY):
         match = _MESSAGE.fullmatch(each.message)
         if match and each[:2] == ("update", "succeeded"):
@@ -192,8 +180,7 @@ def seconds_of(time: str) -> float:
 
 
 def overtaken(engine: Engine, commit: str) -> str:
-    """What another run did to a stack since this commit was applied to it; empty: nothing. Raises
-    EngineError."""
+    """What another run did to a stack since this commit was applied, if any. Raises EngineError."""
     record, under_way = last_record(engine)
     if record and record[:3] == ("update", "succeeded", message(commit)) and not under_way:
         return ""
@@ -203,12 +190,9 @@ def overtaken(engine: Engine, commit: str) -> str:
 
 class Allowances:
     """The counts that a run may take away and add, of ``--allow`` and of what was merged: each
-    acknowledged count is used once.
-
-    A request's numbers are a sum over the sites that it touches, so they count for these alone, and
-    what one of them has used is gone for the others. What an earlier run has used is not known:
-    after one that failed, a request counts anew for the sites that are still due.
-    """
+    acknowledged count is used once. A request's numbers are a sum over the sites that it touches,
+    so they count for these alone, and what one has used is gone for the others. What an earlier run
+    has used is not known: after one that failed, a request counts anew for sites still due."""
 
     def __init__(self, flags: Mapping[str, int], commits: Commits) -> None:
         self._flags = Counter(flags)
@@ -219,8 +203,7 @@ class Allowances:
 
     def of(self, site: str, since: str) -> dict[str, int]:
         """The counts acknowledged for a site with the commit ``since``; empty: nobody knows the
-        commit. Raises GitError.
-        """
+        commit. Raises GitError."""
         if since:
             self.commits.demand(since)
         found = sum((self._left[each] for each in self._requests(site, since)), Counter[str]())

@@ -26,11 +26,11 @@ from schemas.reading.bounded import parse_json
 Say = Callable[[str], object]
 
 UNDER_WAY = "foresite:applying"
-"""A stack's tag with the commit that is being applied: a run that is killed leaves no line in the
-history."""
+"""A stack's tag with the commit that is being applied: a killed run is not in the history."""
 PASSED = "foresite:passed"
 """A stack's tag with the commit at which its site was healthy, and its ring passed."""
 _DELETE_UNREACHABLE = "PULUMI_K8S_DELETE_UNREACHABLE"
+PLAIN = ("--non-interactive", "--color", "never")
 _HEEDS = {"up", "refresh", "preview"}
 """Commands that end cleanly on SIGINT (pulumi 3.255, backend/cancellation_scope.go)."""
 _NO_STACK = 6
@@ -56,10 +56,7 @@ class Record(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Engine:
     """Pulumi for one stack: its executable, environment, program folder, and a folder for notes.
-
-    ``pack`` is the folder of the policies that it holds objects against; None where its language
-    host can run none.
-    """
+    ``pack`` is the folder of its policies; None where its language host can run none."""
 
     pulumi: Path
     environment: Mapping[str, str]
@@ -93,9 +90,7 @@ class Engine:
     @contextlib.contextmanager
     def _running(self, arguments: Sequence[str], stderr: int) -> Iterator[subprocess.Popen[str]]:
         """Pulumi, with a folder for temporary files that goes once it has ended, however it does.
-
-        An interruption is KeyboardInterrupt by then, and its state is saved.
-        """
+        An interruption is KeyboardInterrupt by then, and its state is saved."""
         told = arguments[0] in _HEEDS
         with (
             private(self.environment, self.notes, f"{self.stack}.temporary") as env,
@@ -120,9 +115,8 @@ class Engine:
     def history(self, most: int) -> list[Record]:
         """The last lines of the stack's history, the newest first. Raises EngineError."""
         found = self._query("stack", "history", "--json", "--page-size", f"{most}", "--page", "1")
-        names = ("message", "startTime")
         return [
-            Record(each["kind"], each["result"], *(each.get(name, "") for name in names))
+            Record(each["kind"], each["result"], each.get("message", ""), each.get("startTime", ""))
             for each in found or ()
         ]
 
@@ -160,25 +154,18 @@ class Engine:
 
     def up(self, line: Callable[[str], object], *more: str) -> int:
         """Apply the program, as ``follow`` does."""
-        return self.follow(
-            ["up", "--stack", self.stack, "--yes", "--skip-preview", "--non-interactive",
-             "--color", "never", *more],
-            line,
-        )  # fmt: skip
+        words = ["up", "--stack", self.stack, "--yes", "--skip-preview", *PLAIN, *more]
+        return self.follow(words, line)
 
     def refresh(self, urns: Iterable[str] = (), *more: str) -> subprocess.CompletedProcess[str]:
         """Read objects of the state, all where none is named, from their unchanged clusters."""
         targets = [part for urn in urns for part in ("--target", urn)]
-        return self.cautious().run(
-            "refresh", "--yes", "--skip-preview", "--run-program", *more, "--non-interactive",
-            "--color", "never", "--stack", self.stack, *targets,
-        )  # fmt: skip
+        words = ("refresh", "--yes", "--skip-preview", "--run-program", *more, *PLAIN)
+        return self.cautious().run(*words, "--stack", self.stack, *targets)
 
     def begin(self, objects: Iterable[tuple[str, ...]]) -> list[tuple[str, ...]]:
-        """Note what this run is about to make; what an interrupted run before may have left.
-
-        The list holds objects of that run which this one no longer makes.
-        """
+        """Note what this run is about to make; what an interrupted run before may have left. The
+        list holds objects of that run which this one no longer makes."""
         wanted = sorted(set(objects))
         left = [key for key in self.noted_objects() if key not in set(wanted)]
         self._write([*wanted, *left], over=False)
@@ -218,11 +205,9 @@ class Engine:
             return [], False
 
     def release_dead_lock(self, say: Say) -> bool:
-        """Cancel the locks of runs whose process is gone; False where an owner still lives.
-
-        Only a file backend on this machine can be judged; of another it is said who has it. All are
-        judged first, as Pulumi takes all away at once.
-        """
+        """Cancel the locks of runs whose process is gone; False where an owner still lives. Only a
+        file backend on this machine can be judged; of another it is said who has it. All are judged
+        first, as Pulumi takes all away at once."""
         found = self.locks()
         for lock in found:
             if lock.alive is not False:
@@ -247,10 +232,8 @@ class Engine:
         self._command("cancel", "--yes")
 
     def export_state(self) -> dict[str, Any] | None:
-        """The stack's state, as Pulumi exports it; None where there is no such stack.
-
-        Raises EngineError where it cannot be read.
-        """
+        """The stack's state, as Pulumi exports it; None where there is no such stack. Raises
+        EngineError where it cannot be read."""
         found: dict[str, Any] | None = self._query("stack", "export")
         return found
 
@@ -274,11 +257,9 @@ def demand_success(done: subprocess.CompletedProcess[str], before: str = "") -> 
 
 @contextlib.contextmanager
 def lock_site(engine: Engine) -> Iterator[None]:
-    """Hold a site for the block; the kernel lets go of it however the process ends.
-
-    Pulumi locks a stack only while it writes: two runs that both looked before would judge the
-    same clusters. Raises UsageError, which says who holds it.
-    """
+    """Hold a site for the block; the kernel lets go of it however the process ends. Pulumi locks a
+    stack only while it writes: two runs that both looked before would judge the same clusters.
+    Raises UsageError, which says who holds it."""
     engine.notes.mkdir(parents=True, exist_ok=True)
     path = engine.notes / f"{engine.stack}.lock"
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)

@@ -13,10 +13,9 @@ from schemas.facts.site import Site
 from schemas.model.management import STACK
 from tools.toolchain import ToolchainError, Tools, parts
 
-_CODE = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas")
-_LINKED = (*_CODE, "catalogue", "management", "regions", "sites")
+_LINKED = ("Pulumi.yaml", "__main__.py", "components", "foresite", "policies", "preview", "schemas",
+           "catalogue", "management", "regions", "sites")  # fmt: skip
 """What the program of a repository is made of, and reads."""
-
 _INSTALL = (
     "install Pulumi (https://www.pulumi.com/docs/install) and its provider (`pulumi plugin install"
     " resource kubernetes`) in these versions; a checkout of Foresite can try a site with --trial"
@@ -25,9 +24,7 @@ _INSTALL = (
 
 def engine_for(root: Path, site: Site | None, *, trial: bool) -> Engine:
     """Pulumi for a site: the caller's own, or the trial's; for none, to ask its backend alone.
-
-    Raises UsageError without one.
-    """
+    Raises UsageError without one."""
     try:
         engine = _trial(root, site) if trial else _own(root, site.name if site else "")
     except ToolchainError as error:
@@ -107,11 +104,9 @@ _HOST = "pulumi-language-python"
 
 
 def pack_of(root: Path, tools: Tools | None = None) -> Path | None:
-    """The folder of a repository's policy pack; None where it cannot be run, which is said.
-
-    An installed Pulumi brings a language host that can. The host that is built where no other is
-    at hand cannot (tools/versions.toml); what it would refuse is refused by the check before.
-    """
+    """The folder of a repository's policy pack; None where it cannot be run, which is said. An
+    installed Pulumi brings a language host that can. The host that is built where no other is at
+    hand cannot (tools/versions.toml); what it would refuse is refused by the check before."""
     pack = root / "policies" / "pack"
     if not pack.is_dir():
         say("the repository has no policies/pack, so Pulumi runs none; its rules passed offline")

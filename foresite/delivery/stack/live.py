@@ -21,18 +21,15 @@ _NOTHING = {"same", "read", "refresh"}
 
 
 def read(engine: Engine) -> dict[Key, Json | None]:
-    """Every Kubernetes object of a stack, None where it is gone from its cluster.
-
-    Raises EngineError where one cannot be read.
-    """
+    """Every Kubernetes object of a stack, None where it is gone from its cluster. Raises
+    EngineError where one cannot be read."""
     steps = _steps(engine.cautious(), "refresh", "--preview-only", "--run-program")
     keys = ((key_of(step["urn"]), step) for step in steps)
     return {key: None if step["op"] == "delete" else _body(step) for key, step in keys if key}
 
 
 def next_steps(engine: Engine) -> list[Json]:
-    """The steps of the next ``up``, without the policies. Raises EngineError, with Pulumi's
-    complaint where it would fail."""
+    """The steps of the next ``up``, without policies. Raises EngineError where it would fail."""
     return [each for each in _steps(engine, "preview") if each["op"] not in _NOTHING]
 
 

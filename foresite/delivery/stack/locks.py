@@ -27,10 +27,8 @@ _SLACK = 2.0
 
 
 class Lock(NamedTuple):
-    """A lock: process, host and user that took it, and when.
-
-    ``alive`` is None where it cannot be told, as for a process of another host.
-    """
+    """A lock: process, host and user that took it, and when. ``alive`` is None where it cannot be
+    told, as for a process of another host."""
 
     pid: int
     host: str
@@ -83,16 +81,13 @@ def _read(path: Path) -> Lock | None:
         return None  # released meanwhile
     try:
         said: dict[str, Any] = parse_json(text)
-        return _lock(int(said["pid"]), str(said["hostname"]), str(said.get("username", "")),
-                     str(said.get("timestamp", "")))  # fmt: skip
+        pid, host = int(said["pid"]), str(said["hostname"])
+        user, since = (str(said.get(key, "")) for key in ("username", "timestamp"))
+        lives = _owner_lives(pid, since) if host == socket.gethostname() else None
+        return Lock(pid, host, user, since, lives)
     except (ValueError, KeyError, TypeError):
         # Whose it is cannot be read, so nobody can say that they are gone.
         return Lock(0, path.stem, "", "", None)
-
-
-def _lock(pid: int, host: str, user: str, since: str) -> Lock:
-    lives = _owner_lives(pid, since) if host == socket.gethostname() else None
-    return Lock(pid, host, user, since, lives)
 
 
 def _owner_lives(pid: int, since: str) -> bool:

@@ -40,12 +40,9 @@ def register(
     engine: Engine, site: Site, message: str = "", *, refresh: bool = False
 ) -> Outcome | None:
     """``pulumi up`` of a selected stack, with ``message`` in its history; None where it failed.
-
     ``refresh`` reads the clusters first, so that what was changed there by hand is put right: also
     fields that somebody else's field manager holds, of which the API server takes no other value
-    without force.
-    What it complains of goes to stderr, and so does how far it is.
-    """
+    without force. What it complains of goes to stderr, and so does how far it is."""
     objects = site_objects(site)
     every = [manifest for made in objects.values() for manifest in made]
     if site.file.decommission is not None:
@@ -79,10 +76,8 @@ def _recovery_advice(engine: Engine, diagnostics: Iterable[str]) -> str:
 
 
 def forget(engine: Engine, lost: Iterable[Stated]) -> None:
-    """Let the state know that the cluster has lost objects, so that the next ``up`` makes them.
-
-    The cluster is read for it, and not changed. Raises EngineError.
-    """
+    """Let the state know that the cluster has lost objects, so that the next ``up`` makes them. The
+    cluster is read for it, and not changed. Raises EngineError."""
     if urns := [each.urn for each in lost]:
         demand_success(engine.refresh(urns))
 

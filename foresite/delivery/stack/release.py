@@ -1,9 +1,7 @@
-"""The end of a site: how ``foresite up`` takes its cluster away.
-
-Two runs of Pulumi. In the first nothing is deleted: what the site gives up is registered once more,
-protected no more and marked as what may be deleted (components/making/decommission.py). In
-the second, the usual one, it is left out: the Cluster goes first, then the rest.
-"""
+"""The end of a site: how ``foresite up`` takes its cluster away. Two runs of Pulumi. In the first
+nothing is deleted: what the site gives up is registered once more, protected no more and marked as
+what may be deleted (components/making/decommission.py). In the second, the usual one, it is left
+out: the Cluster goes first, then the rest."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -13,7 +11,7 @@ from components.making.manifest import Target
 from components.site import site_objects
 from foresite.delivery.stack.engine import Engine, EngineError, Say, demand_success
 from foresite.delivery.stack.live import key_of, resource_name, type_of
-from foresite.delivery.stack.stated import Stated, read_state
+from foresite.delivery.stack.stated import Stated, held_objects
 from schemas.facts.site import Site
 
 MESSAGE = "foresite: what the decommissioned site gives up is protected no more"
@@ -21,13 +19,11 @@ MESSAGE = "foresite: what the decommissioned site gives up is protected no more"
 
 
 def release(engine: Engine, site: Site, say: Say) -> None:
-    """Let go of all that a decommissioned site gives up, so that the next run may delete it.
-
-    Does nothing where that was done, as after a run that was interrupted. What somebody deleted
+    """Let go of all that a decommissioned site gives up, so that the next run may delete it. Does
+    nothing where that was done, as after a run that was interrupted. What somebody deleted
     meanwhile is forgotten first: a Cluster that is registered anew would install hosts again.
-    Raises EngineError, and then nothing was deleted.
-    """
-    held = [each for each in leaving(site, _held(engine)) if not _is_released(each)]
+    Raises EngineError, and then nothing was deleted."""
+    held = [each for each in leaving(site, held_objects(engine)) if not _is_released(each)]
     if not held:
         return
     say(f"{site.name} is decommissioned: {len(held)} objects are let go of, then deleted")
@@ -41,7 +37,7 @@ def release(engine: Engine, site: Site, say: Say) -> None:
     if urns := [each.urn for each in held if each.target is Target.MANAGEMENT]:
         demand_success(engine.refresh(urns), "nothing was changed: ")
     objects = []
-    for each in leaving(site, _held(engine)):
+    for each in leaving(site, held_objects(engine)):
         component, name = key_of(each.urn) or ("", "")
         objects.append(ReleasedObject(component, type_of(each.urn), name, each.target, each.body))
     engine.notes.mkdir(parents=True, exist_ok=True)
@@ -70,7 +66,3 @@ def _is_released(each: Stated) -> bool:
         return each.keep
     annotations = each.body["metadata"].get("annotations") or {}
     return not each.keep and bool(annotations.get(MAY_BE_DELETED))
-
-
-def _held(engine: Engine) -> tuple[Stated, ...]:
-    return read_state(engine.export_state() or {}).held

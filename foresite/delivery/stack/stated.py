@@ -1,5 +1,4 @@
-"""The objects of a site's clusters by Pulumi's state, and the operations that a run was in the
-middle of."""
+"""The objects of a site's clusters by Pulumi's state, and the operations that a run left open."""
 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
@@ -15,7 +14,7 @@ SMALL = 20
 _GUARD = "argocd.argoproj.io/sync-options"
 """The annotation that every protected or kept object carries (components/making/manifest.py): also
 one whose protection somebody took off in the state."""
-_PROVIDER = "pulumi:providers:kubernetes"
+PROVIDER = "pulumi:providers:kubernetes"
 
 
 class Ident(NamedTuple):
@@ -62,8 +61,7 @@ class Stated(NamedTuple):
         """The object's kind."""
         return str(self.body["kind"])
 
-    @property
-    def title(self) -> str:
+    def __str__(self) -> str:
         """The object for a person: ``Cluster tokyo-1/tokyo-1``."""
         return str(self.ident)
 
@@ -84,12 +82,14 @@ class State(NamedTuple):
 
 
 def stated_objects(engine: Engine) -> dict[Key, Stated]:
-    """The objects of a stack's state; none where nothing was applied yet.
-
-    Raises EngineError where Pulumi cannot say.
-    """
-    held = read_state(engine.export_state() or {}).held
+    """The objects of a stack's state, if something was applied. Raises EngineError."""
+    held = held_objects(engine)
     return {key: each for each in held if not each.leaving and (key := key_of(each.urn))}
+
+
+def held_objects(engine: Engine) -> tuple[Stated, ...]:
+    """All objects of a stack's state, also those that are to go. Raises EngineError."""
+    return read_state(engine.export_state() or {}).held
 
 
 def read_state(exported: Json) -> State:
@@ -123,5 +123,5 @@ def _contexts(resources: list[Json]) -> Iterator[tuple[Target, str]]:
     for each in resources:
         name = each["urn"].rpartition("::")[2]
         context = (each.get("inputs") or {}).get("context")
-        if each["type"] == _PROVIDER and context and name in set(Target):
+        if each["type"] == PROVIDER and context and name in set(Target):
             yield Target(name), str(context)

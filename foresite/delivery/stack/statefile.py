@@ -52,25 +52,18 @@ def without_password(text: str) -> str:
 
 def place(environment: Mapping[str, str], program: Path, stack: str) -> Place | None:
     """The place of a stack of the project in ``program``; None where the backend is no folder.
-
-    Raises OSError where ``program`` has no Pulumi.yaml.
-    """
+    Raises OSError where ``program`` has no Pulumi.yaml."""
     root = folder(environment)
     if root is None:
         return None
     project = str(yaml.safe_load((program / "Pulumi.yaml").read_text(encoding="utf-8"))["name"])
-    kept = root / ".pulumi"
-    return Place(
-        kept / "stacks" / project / f"{stack}.json",
-        kept / "history" / project / stack,
-        kept / "backups" / project / stack,
-        kept / "locks" / "organization" / project / stack,
-    )
+    kept, folders = root / ".pulumi", ("history", "backups", "locks/organization")
+    others = (kept / each / project / stack for each in folders)
+    return Place(kept / "stacks" / project / f"{stack}.json", *others)
 
 
 class Older(NamedTuple):
-    """An earlier state that is whole: its file, when that was written (seconds of the epoch), and
-    how many resources it has."""
+    """A whole earlier state: its file, write time (seconds of the epoch), number of resources."""
 
     path: Path
     seconds: float
@@ -112,12 +105,9 @@ def _forget(resource: Json, drop: set[str]) -> None:
 
 
 def older(kept: Place | None) -> list[Older]:
-    """The whole states before the one that a stack has, the newest first; none of a backend that
-    is no folder.
-
-    Pulumi copies the file to ``.bak`` before it writes, and keeps each run's end in history and
-    backups (pulumi 3.255, backend/diy/state.go).
-    """
+    """The whole states before the one that a stack has, the newest first; none of a backend that is
+    no folder. Pulumi copies the file to ``.bak`` before it writes, and keeps each run's end in
+    history and backups (pulumi 3.255, backend/diy/state.go)."""
     if kept is None:
         return []
     files = [
