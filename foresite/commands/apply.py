@@ -9,8 +9,10 @@ of the stacks (foresite/delivery/stack/applied.py).
 import argparse
 import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import groupby
 
 from components.making.told import Told
@@ -19,7 +21,6 @@ from foresite.commands.check import sound
 from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
 from foresite.delivery.rings.health import Verdict
-from foresite.delivery.rings.look import Watched
 from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.probe import kubectl_of
@@ -66,13 +67,8 @@ def run(options: argparse.Namespace) -> int:
         allow = Allowances(parse_allowances(options.allow, ""), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
         words = message(commits.head) + (" and more" if dirty else "")
-        passes = "" if dirty else commits.head
-        steps = _apply(
-            options,
-            steps,
-            lambda step: _one(step, words, allow, until),
-            (lambda ring: _wait(options, ring, file.rings, until, passes)) if waits else list,
-        )
+        gate = partial(_wait, options, file.rings, until, commits.head) if waits else list
+        steps = _apply(options, steps, partial(_one, words, allow, until), gate)
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
     clusters = (STACK + name for name in names_in(root / FOLDER))
     gone = _without_file(engine, [*site_names(root), *clusters])
@@ -85,11 +81,9 @@ def waits_for_machines(options: argparse.Namespace) -> bool:
 
 
 def _apply(
-    options: argparse.Namespace,
-    steps: list[Step],
-    one: Callable[[Step], Step],
-    wait_for: Callable[[list[Step]], list[Step]],
-) -> list[Step]:
+    options: argparse.Namespace, steps: list[Step],
+    one: Callable[[Step], Step], wait_for: Callable[[list[Step]], list[Step]],
+) -> list[Step]:  # fmt: skip
     """Apply what is due, ring by ring, up to the first that fails or is not passed."""
     done: list[Step] = []
     stopped = False
@@ -111,45 +105,43 @@ def _apply(
 
 
 def _wait(
-    options: argparse.Namespace, ring: list[Step], rings: Rings, until: float, head: str
+    options: argparse.Namespace, rings: Rings, until: float, head: str, ring: list[Step]
 ) -> list[Step]:
-    """Wait for the sites of a ring, and note on their stacks that they passed."""
+    """Wait for the sites of a ring. Where all are healthy, and no other run has worked on any of
+    them meanwhile, note on their stacks that they passed."""
     mine = [each for each in ring if each.state in (State.APPLIED, State.WAITING) and each.holds]
     if not mine:
         return ring
+    title, beside = title_of(ring[0].ring), Counter(e.site.file.management for e in mine)
 
     def begin(step: Step) -> Waiting:
         kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
-        beside = [each for each in mine if each.site.file.management == step.site.file.management]
-        return Waiting(Watched(step.site, kubectl, step.since, changed, len(beside)), rings)
+        sites = beside[step.site.file.management]
+        return Waiting(step.site, rings, kubectl, step.since, changed, sites)
+
+    def commit(step: Step) -> str:
+        return head if step.state is State.APPLIED else step.standing.commit
 
     with ThreadPoolExecutor(QUESTIONS) as pool:
-        waiting = {each.name: each for each in pool.map(begin, mine)}
-    title = title_of(ring[0].ring)
-    _say(options, f"{title}  waiting for {', '.join(waiting)}")
-    verdict = wait([*waiting.values()], rings, until, lambda e: _say(options, f"{title}  {e}"))
-
-    def after(step: Step) -> Step:
-        if (found := waiting.get(step.site.name)) is None:
-            return step
-        health, commit = found.health, head if step.state is State.APPLIED else step.standing.commit
-        if not verdict and commit:
-            if other := overtaken(step.engine, commit):
-                health = health._replace(verdict=Verdict.FAILED, why=other)
-            else:
-                step.engine.mark(commit, PASSED)
-        state = State.WAITING if verdict else State.PASSED
-        state = State.FAILED if health.verdict is Verdict.FAILED else state
-        return step._replace(state=state, why=health.why, machines=(health.done, health.of))
-
-    with ThreadPoolExecutor(QUESTIONS) as pool:
-        found = list(pool.map(after, ring))
-    for step in found:
+        waiting = [*pool.map(begin, mine)]
+        _say(options, f"{title}  waiting for {', '.join(e.site.name for e in mine)}")
+        verdict = wait(waiting, rings, until, lambda line: _say(options, f"{title}  {line}"))
+        others = [*pool.map(lambda e: "" if verdict else overtaken(e.engine, commit(e)), mine)]
+        if passed := not verdict and not any(others):
+            list(pool.map(lambda e: e.engine.mark(commit(e), PASSED), mine))
+    ended = dict[str, Step]()
+    for step, each, other in zip(mine, waiting, others, strict=True):
+        found, state = each.health, State.PASSED if passed else State.WAITING
+        state = State.FAILED if other or found.verdict is Verdict.FAILED else state
+        ended[each.site.name] = step._replace(
+            state=state, why=other or found.why, machines=(found.done, found.of)
+        )
+    for step in ended.values():
         _say(options, f"{step}")
-    return found
+    return [ended.get(each.site.name, each) for each in ring]
 
 
-def _one(step: Step, words: str, allow: Allowances, until: float) -> Step:
+def _one(words: str, allow: Allowances, until: float, step: Step) -> Step:
     engine, site = step.engine, step.site.name
     if time.time() >= until:
         return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")

@@ -208,14 +208,14 @@ def test_what_passed_is_noted_on_its_stack(
 
     monkeypatch.setattr(apply, "wait", wait)
     ring = [step("a", State.APPLIED), step("b", State.WAITING), step("c", State.APPLIED, held=True)]
-    found = apply._wait(OPTIONS, ring, Rings(), 0.0, HEAD)
+    found = apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring)
     assert [each.state for each in found] == [state, state, State.APPLIED]
     engines: list[Any] = [each.engine for each in found]
     assert engines[0].noted == tag
     # What was applied by a run before is noted with the commit of that.
     assert engines[1].noted == dict.fromkeys(tag, OLDER)
     assert engines[2].noted == {}
-    assert apply._wait(OPTIONS, ring[2:], Rings(), 0.0, HEAD) == ring[2:]
+    assert apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring[2:]) == ring[2:]
 
 
 @pytest.mark.parametrize("state", [State.APPLIED, State.WAITING])
@@ -234,12 +234,15 @@ def test_no_ring_passes_on_what_another_run_applied(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
-    each = step("a", state)
+    each, other = step("a", state), step("b", State.APPLIED)
     engine: Any = each.engine
+    beside: Any = other.engine
     engine.records = engine.records if records is None else records
     engine.noted = {UNDER_WAY: under_way} if under_way else {}
-    (found,) = apply._wait(OPTIONS, [each], Rings(), 0.0, HEAD)
+    found, waits = apply._wait(OPTIONS, Rings(), 0.0, HEAD, [each, other])
     assert (found.state, PASSED in engine.noted) == (State.FAILED, False)
+    # A ring passes as a whole: no other site of it is noted either.
+    assert (waits.state, beside.noted) == (State.WAITING, {})
     assert f"another run has worked on it meanwhile ({words}" in found.why.replace(
         "update succeeded ", "")  # fmt: skip
 
@@ -255,13 +258,6 @@ def test_alerts_count_from_the_first_update_after_what_passed() -> None:
     for passed, began in ((EARLIER, 48), (OLDER, 49), (HEAD, 50), ("", 0), ("d" * 40, 0)):
         engine.noted = {PASSED: passed} if passed else {}
         assert changed_since(engine) == began
-
-
-def test_what_is_in_no_commit_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
-    (found,) = apply._wait(OPTIONS, [step("a", State.APPLIED)], Rings(), 0.0, "")
-    engine: Any = found.engine
-    assert engine.noted == {}
 
 
 @pytest.mark.parametrize(
