@@ -74,14 +74,12 @@ class Fleet(NamedTuple):
         """The path of a folder in the repository of the manifests."""
         return "/".join((*filter(None, [self.manifests.path]), *below))
 
-    def by_management(self) -> Iterator[tuple[str, Member | None, dict[int, list[Member]]]]:
+    def by_management(self) -> Iterator[tuple[str, list[Member], dict[int, list[Member]]]]:
         """Each management cluster: its name, itself where it has a file, and its sites by ring."""
-        grouped = group_by_key((each.management, each) for each in sorted(self.members))
-        for name in sorted(grouped):
-            found = grouped[name]
+        every = sorted(self.members, key=lambda each: (each.management, each.ring or 0, each.name))
+        for name, found in group_by_key((each.management, each) for each in every).items():
             sites = group_by_key((each.ring, each) for each in found if each.ring is not None)
-            itself = next((each for each in found if each.ring is None), None)
-            yield name, itself, {ring: sites[ring] for ring in sorted(sites)}
+            yield name, [each for each in found if each.ring is None], sites
 
 
 def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int = 0) -> Member:
@@ -96,10 +94,14 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         site.name,
         site.file.management,
         None if its_own else site.file.ring,
-        waited=not its_own and not site.file.held and site.file.decommission is None,
+        waited=not site.file.held and site.file.decommission is None,
         namespace=names.namespace,
         cluster=names.cluster,
-        health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
+        health=[
+            dict(zip(("apiVersion", "kind", "namespace", "name"), each.key, strict=True))
+            for each in there
+            if kinds.fullmatch(each.group_kind)
+        ],
         ignore={kind: sorted(set(fields)) for kind, fields in group_by_key(ignored).items()},
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
         places={
@@ -109,10 +111,6 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         context=site.file.cluster.context,
         minutes=minutes,
     )
-
-
-def _reference(manifest: Manifest) -> Json:
-    return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
 
 
 def _kind(manifest: Manifest) -> tuple[str, str]:

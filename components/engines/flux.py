@@ -25,13 +25,11 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     found: dict[str, list[Json]] = {}
     for name, itself, rings in fleet.by_management():
         top, before = f"{name}/fleet", [{"name": "fleet.root"}]
-        taken = sorted(each.name for sites in rings.values() for each in sites)
-        found[f"{top}/source.yaml"] = _source(
-            fleet, name, [itself.name, *taken] if itself else taken
-        )
-        if itself:
-            path = fleet.folder(itself.name, Target.MANAGEMENT.value)
-            body = _made(_MANAGEMENT, path=path, health=itself.health)
+        taken = [e.name for e in itself] + sorted(e.name for sites in rings.values() for e in sites)
+        found[f"{top}/source.yaml"] = _source(fleet, name, taken)
+        for each in itself:
+            path = fleet.folder(each.name, Target.MANAGEMENT.value)
+            body = _made(_MANAGEMENT, path=path, health=each.health)
             found[f"{top}/management.yaml"], before = [body], [{"name": body["metadata"]["name"]}]
         for number, sites in rings.items():
             for each in sites:

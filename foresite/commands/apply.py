@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 from itertools import groupby
 
@@ -21,7 +22,7 @@ from foresite.commands.check import sound
 from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
 from foresite.delivery.rings.health import Verdict
-from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
+from foresite.delivery.rings.steps import DUE, OVER, QUESTIONS, State, Step, if_open, plan
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.probe import kubectl_of
 from foresite.delivery.stack.applied import (
@@ -62,7 +63,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError("--minutes: write a number of minutes, such as 330")
     until = time.time() + 60 * options.minutes if options.minutes else float("inf")
     waits = waits_for_machines(options)
-    steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty), waits=waits)
+    steps = plan(root, sites, commits, trial=options.trial, all_due=bool(dirty), waits=waits)
     if not options.plan:
         allow = Allowances(parse_allowances(options.allow, ""), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
@@ -90,7 +91,7 @@ def _apply(
     for _, each in groupby(steps, key=lambda step: step.ring):
         ring: list[Step] = []
         for step in map(if_open, each):
-            if step.state in (State.DUE, State.NOT_NOW) and stopped:
+            if step.state in DUE and stopped:
                 step = step._replace(state=State.NOT_REACHED, why="")
             elif step.state is State.DUE:
                 _say(options, f"{step}")
@@ -112,7 +113,7 @@ def _wait(
     mine = [each for each in ring if each.state in (State.APPLIED, State.WAITING) and each.holds]
     if not mine:
         return ring
-    title, beside = title_of(ring[0].ring), Counter(e.site.file.management for e in mine)
+    title, beside = ring[0].title, Counter(e.site.file.management for e in mine)
 
     def begin(step: Step) -> Waiting:
         kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
@@ -191,21 +192,21 @@ def _report(
     resume = None if over else _same_command(options)
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     lines = [*map(str, steps)] if options.plan else []
-    lines += [f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}", *_vanished_lines(gone)]
+    lines += [f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}"]
+    lines += [TOLD.say("unlisted")] if gone is None else [TOLD.say("gone", stack=e) for e in gone]
     if left := named[State.NOT_REACHED]:
         lines.append(f"not reached: {', '.join(left)}")
-    lines += [_advice(s) for s in steps if s.state is State.FAILED and s.machines[1]]
+    lines += [
+        TOLD.say("unhealthy", site=s.site.name, context=s.site.file.management,
+                 namespace=management_names(s.site).namespace)
+        for s in steps
+        if s.state is State.FAILED and s.machines[1]
+    ]  # fmt: skip
     correct = "correct the problems above, then " if failed else ""
     lines += [f"{correct}continue with: {resume}"] if resume else []
     data = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
     print_report(options.format, data, lines, folded=False)
     return code
-
-
-def _advice(step: Step) -> str:
-    names = management_names(step.site)
-    return TOLD.say("unhealthy", site=step.site.name, context=step.site.file.management,
-                    namespace=names.namespace)  # fmt: skip
 
 
 def _same_command(options: argparse.Namespace) -> str:
@@ -222,26 +223,11 @@ def _without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
     They are named, and never touched: a file that is gone, by mistake or after a site's end, takes
     nothing with it. Only a person who runs ``pulumi destroy`` does.
     """
-    done = engine.run("stack", "ls", "--json")
-    try:
+    done, listed = engine.run("stack", "ls", "--json"), None
+    with suppress(ValueError):
         listed = parse_json(done.stdout) if done.returncode == 0 else None
-    except ValueError:
-        listed = None
     if not isinstance(listed, list):
         return None
     # A stack may be called organization/project/name; one that was destroyed has no resources.
-    names = {
-        str(each["name"]).rpartition("/")[2] for each in listed if each.get("resourceCount") != 0
-    }
-    return sorted(names - set(sites))
-
-
-def _vanished_lines(stacks: list[str] | None) -> list[str]:
-    """The notes on them for a person, a line each."""
-    if stacks is None:
-        return ["stacks without a site file: not known, the backend did not list its stacks"]
-    return [
-        f"not touched: stack {name} has no file in sites/; bring it back, or if the site was "
-        f"decommissioned: pulumi destroy --stack {name}"
-        for name in stacks
-    ]
+    there = (str(each["name"]) for each in listed if each.get("resourceCount") != 0)
+    return sorted({name.rpartition("/")[2] for name in there} - set(sites))

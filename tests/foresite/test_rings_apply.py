@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -90,9 +91,8 @@ def test_the_state_that_a_run_begins_with(
     record = Record("update", "succeeded", f"foresite {OLDER}", "2026-11-29T01:00:00.000Z", passed)
     monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
     monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
-    monkeypatch.setattr(steps_module, "_standing", lambda *_: Standing(OLDER, due))
-    commits: Any = None
-    (found,) = plan(Path(), [site("lab-1", **fields)], commits, trial=False, everything=False,
+    commits: Any = SimpleNamespace(standing=lambda *_: Standing(OLDER, due))
+    (found,) = plan(Path(), [site("lab-1", **fields)], commits, trial=False, all_due=False,
                     waits=waits)  # fmt: skip
     assert (found.state, found.standing.due) == (state, due)
     assert state is not State.WAITING or found.since == 1795914000.0
@@ -107,14 +107,12 @@ def test_the_ring_before_the_first_that_is_due_is_looked_at_again(
     record = Record("update", "succeeded", f"foresite {OLDER}", "", OLDER)
     monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
     monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
-    monkeypatch.setattr(steps_module, "_standing",
-                        lambda _, name, __: Standing(OLDER, due.get(name, "")))  # fmt: skip
-    commits: Any = None
+    commits: Any = SimpleNamespace(standing=lambda name, *_: Standing(OLDER, due.get(name, "")))
     sites = [site("a", ring=0), site("b", ring=1), site("c", ring=1, held=True),
              site("d", ring=2), site("e", ring=2), site("f", ring=3)]  # fmt: skip
 
     def states(*, waits: bool) -> str:
-        found = plan(Path(), sites, commits, trial=False, everything=False, waits=waits)
+        found = plan(Path(), sites, commits, trial=False, all_due=False, waits=waits)
         return "".join(
             {State.SAME: "-", State.WAITING: "w", State.DUE: "d"}[e.state] for e in found
         )

@@ -49,10 +49,13 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
+Story = Sequence[tuple[float, Health]]
+
+
 class Told(Waiting):
     """A site that is as a story says, from so many minutes after the start on."""
 
-    def __init__(self, clock: Clock, management: str, story: Sequence[tuple[float, Health]]):
+    def __init__(self, clock: Clock, management: str, story: Story) -> None:
         of: Any = SimpleNamespace(name="lab-1", file=SimpleNamespace(management=management))
         self.site, self.moved, self._bound, self._turn = of, START, 60 * MINUTE, 40 * MINUTE
         self._clock, self._story = clock, story

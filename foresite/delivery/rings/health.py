@@ -23,7 +23,7 @@ from foresite.command import few
 from foresite.delivery.differences import field_differences
 from schemas.kubernetes.bodies import items, mapping
 
-CLUSTER, DEPLOYMENT, CONTROL_PLANE = "Cluster", "MachineDeployment", "KubeadmControlPlane"
+CLUSTER, CONTROL_PLANE = "Cluster", "KubeadmControlPlane"
 CLOCKS = 60.0
 """Seconds by which the clocks of controllers and of Prometheus may be behind."""
 _EXHAUSTED = "(MaxRetry)"
@@ -125,9 +125,8 @@ def _hopeless(body: Json, wanted: Manifest) -> str:
     if other or _revision(body) != _revision(wanted.body):
         where = f" ({few(other, 2)})" if other else ""
         return f"is not of the applied revision{where}: somebody changed it; apply the site again"
-    if said.get("status") == "True" and _EXHAUSTED in str(said.get("message")):
-        return f"gives up: {_words(said)}"
-    return "has failed" if mapping(body, "status").get("phase") == "Failed" else ""
+    gives_up = said.get("status") == "True" and _EXHAUSTED in str(said.get("message"))
+    return f"gives up: {_words(said)}" if gives_up else ""
 
 
 def _unseen(body: Json) -> str:

@@ -52,11 +52,6 @@ class Waiting:
         made = [e for e in expected_objects(site).values() if HEALTH.fullmatch(e.group_kind)]
         self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
 
-    @property
-    def since(self) -> float:
-        """The time from which on it is healthy, as far as anybody knows."""
-        return max(self.health.since, self._disturbed)
-
     def look(self) -> None:
         """Look at it; who is late has failed."""
         before, now, found = self.health, time.time(), self._found()
@@ -72,7 +67,7 @@ class Waiting:
                 found = found._replace(done=before.done, of=before.of)
             if now > min(self._late, max(self.moved, self._well) + self._turn + self._bound):
                 found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
-        self.health = found
+        self.health = found._replace(since=max(found.since, self._disturbed))
 
     def _found(self) -> Health:
         """Its health now. A server that does not answer is no healthy site."""
@@ -134,7 +129,7 @@ def wait(
         if worst is Verdict.HEALTHY:
             soak, begins = 60 * rings.soak_minutes, not watched
             watched = watched or now
-            passed = max(max(each.since for each in sites) + soak,
+            passed = max(max(each.health.since for each in sites) + soak,
                          watched + max(min(soak, _WATCHED), LOOK_SECONDS))  # fmt: skip
             if now >= passed:
                 return worst
