@@ -56,7 +56,7 @@ def run(options: argparse.Namespace) -> int:
     dirty = commits.uncommitted_files()
     if dirty and not options.trial:
         raise UsageError(f"{dirty[0]} has uncommitted changes; commit or revert them")
-    file, problems = read_fleet(root)
+    file, _, problems = read_fleet(root)
     if problems:
         raise UsageError(str(problems[0]))
     if options.minutes is not None and options.minutes < 1:
