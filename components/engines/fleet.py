@@ -1,6 +1,5 @@
 """A fleet as engines see it: where its manifests lie, and what is waited for in which ring."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -12,17 +11,9 @@ from schemas.kubernetes.grouping import group_by_key
 from schemas.model.fleet import Manifests, Rings
 from schemas.model.management import STACK
 
-HEALTH = re.compile(
-    r"Cluster\.cluster\.x-k8s\.io|MachineDeployment\.cluster\.x-k8s\.io"
-    r"|KubeadmControlPlane\.controlplane\.cluster\.x-k8s\.io"
-)
-"""Kinds of a site that are waited for. Not its hosts, as one of 400 is always broken, and spare
-ones are never ready (Bare Metal Operator v0.13.2, computeConditions)."""
-PROGRAMS = re.compile(
-    r"Deployment\.apps|Ironic\.ironic\.metal3\.io|\w+Provider\.operator\.cluster\.x-k8s\.io"
-)
-"""Kinds of a management cluster that are waited for."""
 TOLD = Told(__file__)
+KINDS = TOLD.table("kinds")
+"""Kinds of a site, and of a management cluster, that are waited for."""
 SHOWN = 8
 """Sites or clusters that an advice names."""
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
@@ -87,7 +78,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     every = [each for made in objects.values() for each in made]
     there = [each for each in every if each.target is Target.MANAGEMENT]
     its_own, names = site.name.startswith(STACK), management_names(site)
-    kinds = PROGRAMS if its_own else HEALTH
+    kinds = KINDS["management" if its_own else "site"]
     bindings = [e for e in every if e.group_kind == _BINDING]
     ignored = ((_kind(e), f"/{field.replace('.', '/')}") for e in there for field in e.ignore)
     return Member(
@@ -100,7 +91,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         health=[
             dict(zip(("apiVersion", "kind", "namespace", "name"), each.key, strict=True))
             for each in there
-            if kinds.fullmatch(each.group_kind)
+            if each.group_kind in kinds
         ],
         ignore={kind: sorted(set(fields)) for kind, fields in group_by_key(ignored).items()},
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),

@@ -49,11 +49,9 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
 
 def advice(fleet: Fleet) -> Iterator[str]:
     """What Flux does not do with this fleet."""
-    found = [
-        f"{e} ({', '.join(map(str, rings))})" for e, _, rings in fleet.by_management() if rings
-    ]
-    if len(found) > 1:
-        yield from named(TOLD, "apart", found)
+    every = ((name, ", ".join(map(str, rings))) for name, _, rings in fleet.by_management())
+    found = [f"{name} ({rings})" for name, rings in every if rings]
+    yield from named(TOLD, "apart", found if len(found) > 1 else [])
     yield TOLD.say("late")
 
 
@@ -66,9 +64,8 @@ def _source(fleet: Fleet, name: str, taken: Iterable[str]) -> list[Json]:
     """Where the manifests come from, without what is of other management clusters: each
     Kustomization unpacks all of it, each time. Of two patterns the later one holds."""
     given, folders = fleet.manifests, (f"{ENGINE}/{name}", *taken)
-    values = {
-        **given.model_dump(include={"repository", "branch"}),
-        "credentials": {"name": given.secret} if given.secret else None,
+    values = given.model_dump(include={"repository", "branch"}) | {
+        "credentials": given.secret and {"name": given.secret},
         "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in folders),
         "path": fleet.folder(ENGINE, name, "fleet"),
     }
@@ -82,14 +79,12 @@ def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
         {"target": {"group": re.escape(group), "kind": kind}, "paths": fields}
         for (group, kind), fields in site.ignore.items()
     ]
-    path = fleet.folder(site.name, Target.MANAGEMENT.value)
-    there = {"before": before, "path": path, "health": site.health}
-    yield _made(_SITE, **said, **there, ignore=ignore)
+    path, own = (fleet.folder(site.name, each.value) for each in Target)
+    yield _made(_SITE, **said, before=before, path=path, health=site.health, ignore=ignore)
     if Target.SITE in site.places:
-        yield _made(_ROOM, namespace=site.namespace)
-        path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
-        own = {"namespace": site.namespace, "path": path, "kubeconfig": config}
-        yield _made(_OWN, **said, **own)
+        where, config = {"namespace": site.namespace}, f"{site.cluster}-kubeconfig"
+        yield _made(_ROOM, **where)
+        yield _made(_OWN, **said, **where, path=own, kubeconfig=config)
 
 
 def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:

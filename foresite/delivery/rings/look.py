@@ -54,19 +54,16 @@ def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:
     raise NoAnswerError(f"more than {_PARTS * _MOST} {path.rpartition('/')[2]}")
 
 
-def _is_for(url: str) -> bool:
-    """True if the token is for this server: Git says where to ask, and never where a token goes."""
-    if not (servers := os.environ.get(SERVERS, "").split()):
-        raise UsageError(f"{VARIABLE} is set, and {SERVERS} does not say for which server it is")
-    origins = {urlsplit(server_url(SERVERS, each))[:2] for each in servers}
-    return urlsplit(url)[:2] in origins
-
-
 def _asked(url: str, what: str, part: str) -> list[Json]:
     """A list of what Prometheus says. Raises OSError, HTTPException, ValueError and UsageError."""
     headers = {}
-    if os.environ.get(VARIABLE) and _is_for(url):
-        headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
+    if os.environ.get(VARIABLE):  # Git says where to ask, and never where a token goes
+        if not (servers := os.environ.get(SERVERS, "").split()):
+            raise UsageError(
+                f"{VARIABLE} is set, and {SERVERS} does not say for which server it is"
+            )
+        if urlsplit(url)[:2] in {urlsplit(server_url(SERVERS, each))[:2] for each in servers}:
+            headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
     answer = ask(f"{url}/api/v1/{what}", headers, _ANSWER_BYTES, _ANSWER_SECONDS, direct=False)
     data = mapping(answer, "data") if isinstance(answer, dict) else {}
     if not isinstance(data.get(part), list) or answer.get("status") != "success":

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from http.client import HTTPException
 from itertools import product
 
-from components.engines.fleet import HEALTH
+from components.engines.fleet import KINDS
 from components.machines.fleet import from_site
 from foresite.command import UsageError, count, few
 from foresite.delivery.rings.health import Health, Verdict, Wanted, health
@@ -49,7 +49,7 @@ class Waiting:
         turns = (60.0 * g.pace.install_minutes + g.pace.drain_seconds for g in fleet.groups)
         self._turn, self._limit = max(turns, default=0.0), max(1, fleet.at_once // beside)
         owners = {group.owner[1]: group for group in fleet.groups}
-        made = [e for e in expected_objects(site).values() if HEALTH.fullmatch(e.group_kind)]
+        made = [e for e in expected_objects(site).values() if e.group_kind in KINDS["site"]]
         self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
 
     def look(self) -> None:
