@@ -21,8 +21,8 @@ MOST = 3000
 LOOKS = 15
 """Minutes of a wave for a sync that is tried four times, and for Argo CD's looks."""
 SCRIPTS = {
-    path.stem.removeprefix(f"{ENGINE}_"): path.read_text("utf-8")
-    for path in sorted(Path(__file__).parent.glob(f"{ENGINE}_*.lua"))
+    path.stem.removeprefix("argocd_"): path.read_text("utf-8")
+    for path in Path(__file__).parent.glob("argocd_*.lua")
 }
 
 

@@ -134,8 +134,9 @@ def _wait(
     for step, each, other in zip(mine, waiting, others, strict=True):
         found, state = each.health, State.PASSED if passed else State.WAITING
         state = State.FAILED if other or found.verdict is Verdict.FAILED else state
+        machines = (0, 0) if other else (found.done, found.of)  # those of another revision
         ended[each.site.name] = step._replace(
-            state=state, why=other or found.why, machines=(found.done, found.of)
+            state=state, why=other or found.why, machines=machines
         )
     for step in ended.values():
         _say(options, f"{step}")

@@ -188,6 +188,17 @@ def test_a_site_that_is_held_or_ends_holds_no_ring() -> None:
 # --- waiting --------------------------------------------------------------------------------------
 
 
+def waiting(verdict: Verdict) -> Callable[..., Verdict]:
+    """A wait that ends so for all sites."""
+
+    def wait(sites: Any, *_: Any) -> Verdict:
+        for each in sites:
+            each.health = Health(verdict, "why", 1, 3)
+        return verdict
+
+    return wait
+
+
 @pytest.mark.parametrize(
     ("verdict", "state", "tag"),
     [
@@ -199,12 +210,7 @@ def test_a_site_that_is_held_or_ends_holds_no_ring() -> None:
 def test_what_passed_is_noted_on_its_stack(
     verdict: Verdict, state: State, tag: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wait(sites: Any, *_: Any) -> Verdict:
-        for each in sites:
-            each.health = Health(verdict, "why", 1, 3)
-        return verdict
-
-    monkeypatch.setattr(apply, "wait", wait)
+    monkeypatch.setattr(apply, "wait", waiting(verdict))
     ring = [step("a", State.APPLIED), step("b", State.WAITING), step("c", State.APPLIED, held=True)]
     found = apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring)
     assert [each.state for each in found] == [state, state, State.APPLIED]
@@ -231,7 +237,7 @@ def test_no_ring_passes_on_what_another_run_applied(
     state: State, records: list[Record] | None, under_way: str, words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
+    monkeypatch.setattr(apply, "wait", waiting(Verdict.HEALTHY))
     each, other = step("a", state), step("b", State.APPLIED)
     engine: Any = each.engine
     beside: Any = other.engine
@@ -241,6 +247,8 @@ def test_no_ring_passes_on_what_another_run_applied(
     assert (found.state, PASSED in engine.noted) == (State.FAILED, False)
     # A ring passes as a whole: no other site of it is noted either.
     assert (waits.state, beside.noted) == (State.WAITING, {})
+    # Its machines may be well, and are of another revision: nobody is told to look at them.
+    assert (found.machines, waits.machines) == ((0, 0), (1, 3))
     assert f"another run has worked on it meanwhile ({words}" in found.why.replace(
         "update succeeded ", "")  # fmt: skip
 
