@@ -1,7 +1,7 @@
 """Flux's objects for a fleet (flux.yaml): on each management cluster a source, a Kustomization for
 each cluster, and a barrier for each ring that has sites there.
 
-A barrier depends on the sites of its ring, and the sites of the next ring on the barrier: four
+A barrier depends on the sites of its ring, and the sites of the next ring on the barrier: five
 edges a site, where sites that depend on sites would need their product. Names of what is no site
 have a dot, which no site's name has.
 """
