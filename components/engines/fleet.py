@@ -7,6 +7,7 @@ from components.making.manifest import Json, Manifest, Target
 from components.making.told import Told
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import identity
 from schemas.kubernetes.grouping import group_by_key
 from schemas.model.fleet import Manifests, Rings
 from schemas.model.management import STACK
@@ -16,6 +17,7 @@ KINDS = TOLD.table("kinds")
 """Kinds of a site, and of a management cluster, that are waited for."""
 SHOWN = 8
 """Sites or clusters that an advice names."""
+_REFERENCE = ("apiVersion", "kind", "namespace", "name")
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
 
 
@@ -80,7 +82,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     its_own, names = site.name.startswith(STACK), management_names(site)
     kinds = KINDS["management" if its_own else "site"]
     bindings = [e for e in every if e.group_kind == _BINDING]
-    ignored = ((_kind(e), f"/{field.replace('.', '/')}") for e in there for field in e.ignore)
+    ignored = ((identity(e.body)[:2], "/" + f.replace(".", "/")) for e in there for f in e.ignore)
     return Member(
         site.name,
         site.file.management,
@@ -88,11 +90,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         waited=not site.file.held and site.file.decommission is None,
         namespace=names.namespace,
         cluster=names.cluster,
-        health=[
-            dict(zip(("apiVersion", "kind", "namespace", "name"), each.key, strict=True))
-            for each in there
-            if each.group_kind in kinds
-        ],
+        health=[dict(zip(_REFERENCE, e.key, strict=True)) for e in there if e.group_kind in kinds],
         ignore={kind: sorted(set(fields)) for kind, fields in group_by_key(ignored).items()},
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
         places={
@@ -104,13 +102,9 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     )
 
 
-def _kind(manifest: Manifest) -> tuple[str, str]:
-    return manifest.key[0].rpartition("/")[0], manifest.kind
-
-
 def _place(made: Sequence[Manifest]) -> Place:
     spaces = sorted({each.key[2] for each in made} - {""})
-    wide = {_kind(each) for each in made if not each.key[2]}
+    wide = {identity(each.body)[:2] for each in made if not each.key[2]}
     return Place(tuple(spaces), tuple(sorted(wide)), len(made))
 
 
