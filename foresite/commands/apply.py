@@ -135,11 +135,9 @@ def _wait(
         found, state = each.health, State.PASSED if passed else State.WAITING
         state = State.FAILED if other or found.verdict is Verdict.FAILED else state
         machines = (0, 0) if other else (found.done, found.of)  # those of another revision
-        ended[each.site.name] = step._replace(
-            state=state, why=other or found.why, machines=machines
-        )
-    for step in ended.values():
-        _say(options, f"{step}")
+        now = step._replace(state=state, why=other or found.why, machines=machines)
+        ended[each.site.name] = now
+        _say(options, f"{now}")
     return [ended.get(each.site.name, each) for each in ring]
 
 
