@@ -11,7 +11,7 @@ from components.making.watch import Severity
 from components.monitoring.routes import SITE_LABEL
 from foresite.command import UsageError
 from foresite.delivery.rings.health import CLOCKS, Seen
-from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError
+from foresite.delivery.servers.apiserver import ApiServer, NoAnswerError
 from foresite.https import ask, server_url, token_of
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
@@ -24,22 +24,18 @@ _ANSWER_BYTES, _ANSWER_SECONDS = 8 << 20, 15.0
 _CORE = "cluster.x-k8s.io/v1beta2"
 
 
-def seen(site: Site, kubectl: Kubectl | None, applied: float) -> Seen:
-    """A site's objects now. Raises NoAnswerError, RefusedError and OSError."""
-    if kubectl is None:
-        raise FileNotFoundError("there is no kubectl to ask it")
+def seen(site: Site, server: ApiServer, applied: float) -> Seen:
+    """A site's objects now. Raises NoAnswerError and RefusedError."""
     names, now = management_names(site), time.time()
     mine = f"namespaces/{names.namespace}"
     label = f"labelSelector=cluster.x-k8s.io/cluster-name={quote(names.cluster)}"
     control = f"controlplane.{_CORE}/{mine}/kubeadmcontrolplanes/{names.control_plane}"
-    with ApiServer(kubectl, site.file.management) as server:
-        found = [server.get(f"/apis/{_CORE}/{mine}/clusters/{names.cluster}") or {}]
-        found += [server.get(f"/apis/{control}") or {}]
-        found += _list(server, f"{_CORE}/{mine}/machinedeployments", label)
-        sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
-        ahead = server.ahead or 0.0
+    found = [server.get(f"/apis/{_CORE}/{mine}/clusters/{names.cluster}") or {}]
+    found += [server.get(f"/apis/{control}") or {}]
+    found += _list(server, f"{_CORE}/{mine}/machinedeployments", label)
+    sets = [*_list(server, f"{_CORE}/{mine}/machinesets", label)]
     there = {(str(e.get("kind")), str(mapping(e, "metadata").get("name"))): e for e in found}
-    return Seen(there, applied, now, sets, ahead)
+    return Seen(there, applied, now, sets, server.ahead or 0.0)
 
 
 def _list(server: ApiServer, path: str, query: str) -> Iterator[Json]:

@@ -6,16 +6,16 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from http.client import HTTPException
-from itertools import product
 
 from components.engines.fleet import KINDS
 from components.machines.fleet import from_site
 from foresite.command import UsageError, count, few
 from foresite.delivery.rings.health import Health, Verdict, Wanted, health
 from foresite.delivery.rings.look import firing, has_rules, seen
-from foresite.delivery.servers.apiserver import Kubectl, NoAnswerError, RefusedError
+from foresite.delivery.servers.apiserver import ApiServer, Kubectl, NoAnswerError, RefusedError
 from foresite.delivery.stack.live import expected_objects
 from schemas.facts.site import Site
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.fleet import Rings
 
 LOOK_SECONDS = 15.0
@@ -26,7 +26,7 @@ is known. Without a soak it is two looks, as one may see counts of before (healt
 _SAY_SECONDS = 300.0
 """Seconds after which a site's progress is said again, though nothing has moved."""
 _LOOKS = 8
-"""Sites that are looked at at a time."""
+"""Management clusters that are looked at at a time."""
 
 
 class Waiting:
@@ -44,7 +44,7 @@ class Waiting:
         applied: float, changed: float = 0.0, beside: int = 1,
     ) -> None:  # fmt: skip
         self.site, self.moved, self._bound = site, time.time(), 60.0 * rings.late_minutes
-        self._how, self._changed = (kubectl, applied), changed
+        self.kubectl, self._applied, self._changed = kubectl, applied, changed
         fleet = from_site(site)
         turns = (60.0 * g.pace.install_minutes + g.pace.drain_seconds for g in fleet.groups)
         self._turn, self._limit = max(turns, default=0.0), max(1, fleet.at_once // beside)
@@ -52,9 +52,9 @@ class Waiting:
         made = [e for e in expected_objects(site).values() if e.group_kind in KINDS["site"]]
         self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
 
-    def look(self) -> None:
+    def look(self, server: ApiServer | Exception) -> None:
         """Look at it; who is late has failed."""
-        before, now, found = self.health, time.time(), self._found()
+        before, now, found = self.health, time.time(), self._found(server)
         if found.of and not self._end:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
@@ -69,11 +69,13 @@ class Waiting:
                 found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
         self.health = found._replace(since=max(found.since, self._disturbed))
 
-    def _found(self) -> Health:
+    def _found(self, server: ApiServer | Exception) -> Health:
         """Its health now. A server that does not answer is no healthy site."""
         file, name = self.site.file, self.site.name
         try:
-            found = health(self._wanted, seen(self.site, *self._how), self._limit)
+            if isinstance(server, Exception):
+                raise server
+            found = health(self._wanted, seen(self.site, server, self._applied), self._limit)
         except (NoAnswerError, RefusedError, OSError) as error:
             # Nobody is let in, or there is no kubectl: that does not pass by itself.
             no_kubectl = isinstance(error, FileNotFoundError)
@@ -112,15 +114,11 @@ def wait(
 ) -> Verdict:
     """Wait for the sites of a ring until a time: healthy, and for the soak; still waiting; or
     failed."""
-    watched = 0.0
+    watched, groups = 0.0, group_by_key((each.site.file.management, each) for each in sites)
     while True:
         with ThreadPoolExecutor(_LOOKS) as pool:
-            list(pool.map(Waiting.look, sites))
+            list(pool.map(_look, groups.values()))
         worst = max(each.health.verdict for each in sites)
-        # The Bare Metal Operator has one limit for all sites of a cluster: they take turns.
-        for one, other in product(sites, sites):
-            if one.site.file.management == other.site.file.management:
-                one.moved = max(one.moved, other.moved)
         for line in filter(None, (each.news() for each in sites)):
             tell(line)
         if worst is Verdict.FAILED:
@@ -140,6 +138,24 @@ def wait(
         if now + rest > until:
             return Verdict.WAITING
         time.sleep(rest)
+
+
+def _look(sites: Sequence[Waiting]) -> None:
+    """Look at the sites of a management cluster with one login, and wait for it once if it is away.
+    The Bare Metal Operator has one limit for all of them: they take turns."""
+    kubectl, context = sites[0].kubectl, sites[0].site.file.management
+    try:
+        if kubectl is None:
+            raise FileNotFoundError("there is no kubectl to ask it")
+        with ApiServer(kubectl, context) as server:
+            for each in sites:
+                each.look(server)
+    except (NoAnswerError, OSError) as error:
+        for each in sites:
+            each.look(error)
+    moved = max(each.moved for each in sites)
+    for each in sites:
+        each.moved = moved
 
 
 def clock(seconds: float) -> str:
