@@ -29,7 +29,7 @@ from tests.real.live.watch import Mirror, condition
 from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api", "engines")
-WATCH_SECONDS, LIMIT_SECONDS = 10.0, 180.0
+WATCH_SECONDS, LIMIT_SECONDS = 10.0, 480.0
 FLUX = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
 CLUSTER = "cluster.x-k8s.io/v1beta2"
 WHOLE = ("BareMetalHost", "Cluster", "MachineDeployment", "KubeadmControlPlane", "Machine",
