@@ -58,6 +58,7 @@ def _values(fleet: Fleet, member: Member, target: Target) -> Json:
         return {}
     name = f"cluster.{member.name}" if its_own else member.name
     rings, spaces = fleet.rings, place.namespaces or ("default",)
+    ignore = {} if its_own else member.ignore
     # Those of a management cluster come before all sites, a site's hosts before its own cluster.
     wave = -1 if member.ring is None else 2 * member.ring + its_own
     return {
@@ -78,10 +79,7 @@ def _values(fleet: Fleet, member: Member, target: Target) -> Json:
         "namespace": spaces[0],
         "destinations": [{"name": destination, "namespace": each} for each in spaces],
         "kinds": [{"group": group, "kind": kind} for group, kind in place.kinds],
-        "ignore": [
-            {"group": group, "kind": kind, "jsonPointers": fields}
-            for (group, kind), fields in ({} if its_own else member.ignore).items()
-        ]
+        "ignore": [{"group": g, "kind": k, "jsonPointers": f} for (g, k), f in ignore.items()]
         or None,
     }
 

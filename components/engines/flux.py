@@ -38,11 +38,10 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
             path = f"{name}/rings/{number}"
             edges = [*before, *_edges(fleet, sites)]
             body = _made(_BARRIER, **ring, path=fleet.folder(ENGINE, path), before=edges)
-            waited, others = (
-                " ".join(e.name for e in sites if e.waited is each) for each in (True, False)
-            )
+            waited = [" ".join(e.name for e in sites if e.waited is w) for w in (True, False)]
+            note = _made(_NOTE, **ring, waited=waited[0], others=waited[1])
             found[f"{top}/rings/{number}.yaml"] = [body]
-            found[f"{path}/configmap.yaml"] = [_made(_NOTE, **ring, waited=waited, others=others)]
+            found[f"{path}/configmap.yaml"] = [note]
             before = [{"name": ring["ring"]}]
     return found
 

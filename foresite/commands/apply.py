@@ -9,7 +9,6 @@ of the stacks (foresite/delivery/stack/applied.py).
 import argparse
 import shlex
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -113,12 +112,11 @@ def _wait(
     mine = [each for each in ring if each.state in (State.APPLIED, State.WAITING) and each.holds]
     if not mine:
         return ring
-    title, beside = ring[0].title, Counter(e.site.file.management for e in mine)
+    title = ring[0].title
 
     def begin(step: Step) -> Waiting:
         kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
-        sites = beside[step.site.file.management]
-        return Waiting(step.site, rings, kubectl, step.since, changed, sites)
+        return Waiting(step.site, rings, kubectl, step.since, changed)
 
     def commit(step: Step) -> str:
         return head if step.state is State.APPLIED else step.standing.commit

@@ -62,7 +62,7 @@ class Told(Waiting):
         self.site, self.moved, self._bound, self._turn = of, START, 60 * MINUTE, 40 * MINUTE
         self.kubectl, self._clock, self._story = None, clock, story
 
-    def _found(self, _: object) -> Health:
+    def _found(self, *_: object) -> Health:
         past = (self._clock.now - START) / MINUTE
         return [each for minute, each in self._story if minute <= past][-1]
 
@@ -177,7 +177,7 @@ def test_a_management_cluster_is_logged_in_to_once_for_all_its_sites(
         yield context
 
     monkeypatch.setattr(wait_module, "ApiServer", server)
-    monkeypatch.setattr(Told, "look", lambda _, server: looked.append(str(server)))
+    monkeypatch.setattr(Told, "look", lambda _, server, __=0: looked.append(str(server)))
     sites = [site(clock, management=name) for name in ("a", "a", "b")]
     for each in sites:
         each.kubectl, each.health = SimpleNamespace(), healthy(-60)  # type: ignore[assignment]

@@ -32,29 +32,27 @@ _LOOKS = 8
 class Waiting:
     """A site while its ring waits for it; times are in seconds of the epoch. ``applied`` is when
     its update began, and ``changed`` when the first one after the commit that passed did: alerts
-    before that are not of a change that waits. ``beside``: the sites of the ring on its management
-    cluster, which share its limit."""
+    before that are not of a change that waits."""
 
     health = Health(Verdict.WAITING)
     _ruled, _said = False, (object(), 0.0)
     _well, _disturbed, _end, _late = 0.0, 0.0, 0.0, float("inf")
 
     def __init__(
-        self, site: Site, rings: Rings, kubectl: Kubectl | None,
-        applied: float, changed: float = 0.0, beside: int = 1,
-    ) -> None:  # fmt: skip
+        self, site: Site, rings: Rings, kubectl: Kubectl | None, applied: float, changed: float
+    ) -> None:
         self.site, self.moved, self._bound = site, time.time(), 60.0 * rings.late_minutes
         self.kubectl, self._applied, self._changed = kubectl, applied, changed
         fleet = from_site(site)
         turns = (60.0 * g.pace.install_minutes + g.pace.drain_seconds for g in fleet.groups)
-        self._turn, self._limit = max(turns, default=0.0), max(1, fleet.at_once // beside)
+        self._turn, self._at_once = max(turns, default=0.0), fleet.at_once
         owners = {group.owner[1]: group for group in fleet.groups}
         made = [e for e in expected_objects(site).values() if e.group_kind in KINDS["site"]]
         self._wanted = [Wanted(each, owners.get(each.name)) for each in made]
 
-    def look(self, server: ApiServer | Exception) -> None:
-        """Look at it; who is late has failed."""
-        before, now, found = self.health, time.time(), self._found(server)
+    def look(self, server: ApiServer | Exception, sharing: int = 1) -> None:
+        """Look at it; who is late has failed. So many sites share their cluster's limit."""
+        before, now, found = self.health, time.time(), self._found(server, sharing)
         if found.of and not self._end:
             self._end = now + 3600 * found.install
             self._late = self._end + 3600 * found.drain + self._bound
@@ -69,13 +67,14 @@ class Waiting:
                 found = found._replace(verdict=Verdict.FAILED, why=f"late: {found.why}")
         self.health = found._replace(since=max(found.since, self._disturbed))
 
-    def _found(self, server: ApiServer | Exception) -> Health:
+    def _found(self, server: ApiServer | Exception, sharing: int = 1) -> Health:
         """Its health now. A server that does not answer is no healthy site."""
         file, name = self.site.file, self.site.name
         try:
             if isinstance(server, Exception):
                 raise server
-            found = health(self._wanted, seen(self.site, server, self._applied), self._limit)
+            now, limit = seen(self.site, server, self._applied), max(1, self._at_once // sharing)
+            found = health(self._wanted, now, limit)
         except (NoAnswerError, RefusedError, OSError) as error:
             # Nobody is let in, or there is no kubectl: that does not pass by itself.
             no_kubectl = isinstance(error, FileNotFoundError)
@@ -149,7 +148,7 @@ def _look(sites: Sequence[Waiting]) -> None:
             raise FileNotFoundError("there is no kubectl to ask it")
         with ApiServer(kubectl, context) as server:
             for each in sites:
-                each.look(server)
+                each.look(server, len(sites))
     except (NoAnswerError, OSError) as error:
         for each in sites:
             each.look(error)
