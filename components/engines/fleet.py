@@ -111,9 +111,8 @@ def _place(made: Sequence[Manifest]) -> Place:
 def advice(fleet: Fleet) -> Iterator[str]:
     """What a team has to see to, whatever engine it takes."""
     yield TOLD.say("uncounted")
-    yield from named(
-        TOLD, "lax", [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
-    )
+    lax = [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
+    yield from named(TOLD, "lax", lax)
 
 
 def named(told: Told, word: str, names: Sequence[str], **more: object) -> Iterator[str]:

@@ -3,7 +3,7 @@
 What is due, and which sites passed, is asked of the stacks (foresite/delivery/stack/applied.py).
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -87,11 +87,10 @@ class Step(NamedTuple):
 
 
 def plan(
-    root: Path, sites: Iterable[Site], commits: Commits, *, trial: bool, all_due: bool, waits: bool
+    root: Path, sites: Sequence[Site], commits: Commits, *, trial: bool, all_due: bool, waits: bool
 ) -> list[Step]:
     """The sites in their order, each with how it stands. Raises UsageError; then nothing was
     applied to any site."""
-    sites = [*sites]
     engines = [engine_for(root, site, trial=trial) for site in sites]
     with ThreadPoolExecutor(QUESTIONS) as pool:
         answers = list(pool.map(last_record, engines))
@@ -131,4 +130,4 @@ def if_open(step: Step) -> Step:
     if step.state not in DUE:
         return step
     why = closed(step.site.file.maintenance, datetime.now(UTC))
-    return step._replace(state=State.NOT_NOW if why else State.DUE, why=str(why or ""))
+    return step._replace(state=State.NOT_NOW if why else State.DUE, why=why)
