@@ -85,8 +85,7 @@ def _apply(
     one: Callable[[Step], Step], wait_for: Callable[[list[Step]], list[Step]],
 ) -> list[Step]:  # fmt: skip
     """Apply what is due, ring by ring, up to the first that fails or is not passed."""
-    done: list[Step] = []
-    stopped = False
+    done, stopped = list[Step](), False
     for _, each in groupby(steps, key=lambda step: step.ring):
         ring: list[Step] = []
         for step in map(if_open, each):
