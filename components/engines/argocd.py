@@ -4,6 +4,7 @@ each cluster of a site an Application and the project that says what it may writ
 Names of what is no site have a dot, which no site's name has.
 """
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,25 +21,21 @@ MOST = 3000
 LOOKS = 15
 """Minutes of a wave for a sync that is tried four times, and for Argo CD's looks."""
 SCRIPTS = {
-    path.stem.removeprefix(f"{ENGINE}_"): path.read_text("utf-8")
-    for path in sorted(Path(__file__).parent.glob(f"{ENGINE}_*.lua"))
+    path.stem.removeprefix("argocd_"): path.read_text("utf-8")
+    for path in Path(__file__).parent.glob("argocd_*.lua")
 }
 
 
 def files(fleet: Fleet) -> dict[str, list[Json]]:
     """The objects by file. The root applies what is in ``fleet``; a person applies the others, as
     who may write a project may write everything."""
-    given = fleet.manifests
-    root = {
-        "repository": given.repository,
-        "branch": given.branch,
-        "path": fleet.folder(ENGINE, "fleet"),
-    }
+    root = fleet.manifests.model_dump(include={"repository", "branch"})
+    root["path"] = fleet.folder(ENGINE, "fleet")
     found = {
         "install/argocd-cm.yaml": [fill(_RULES, SCRIPTS)],
         "root/root.yaml": [fill(_ROOT_PROJECT, root), fill(_ROOT, root)],
     }
-    waves = dict[str, int]()
+    waves = Counter[str]()
     for member in fleet.members:
         for target in Target:
             if values := _values(fleet, member, target):
@@ -46,8 +43,8 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
                 path = f"fleet/{member.name}.yaml"
                 found.setdefault(path, []).append(prune(fill(_APPLICATION, values)))
                 minutes = int(values["late"]) + int(values["soak"]) + LOOKS
-                waves[values["wave"]] = max(waves.get(values["wave"], 0), minutes)
-    timeout = {"timeout": str(60 * sum(waves.values()))}
+                waves |= Counter({values["wave"]: minutes})  # the larger one
+    timeout = {"timeout": str(60 * waves.total())}
     return found | {"install/argocd-cmd-params-cm.yaml": [fill(_PARAMETERS, timeout)]}
 
 
@@ -61,6 +58,7 @@ def _values(fleet: Fleet, member: Member, target: Target) -> Json:
         return {}
     name = f"cluster.{member.name}" if its_own else member.name
     rings, spaces = fleet.rings, place.namespaces or ("default",)
+    ignore = {} if its_own else member.ignore
     # Those of a management cluster come before all sites, a site's hosts before its own cluster.
     wave = -1 if member.ring is None else 2 * member.ring + its_own
     return {
@@ -69,7 +67,7 @@ def _values(fleet: Fleet, member: Member, target: Target) -> Json:
         "description": f"{member.name}: its objects on {destination}",
         "labels": labels(member.name, ENGINE),
         "target": target.value,
-        "waited": "true" if member.ring is None or member.waited else "false",
+        "waited": str(member.waited).lower(),
         "ring": None if member.ring is None else str(member.ring),
         "repository": fleet.manifests.repository,
         "tag": f"refs/tags/{fleet.manifests.tag}",
@@ -81,10 +79,7 @@ def _values(fleet: Fleet, member: Member, target: Target) -> Json:
         "namespace": spaces[0],
         "destinations": [{"name": destination, "namespace": each} for each in spaces],
         "kinds": [{"group": group, "kind": kind} for group, kind in place.kinds],
-        "ignore": [
-            {"group": group, "kind": kind, "jsonPointers": fields}
-            for (group, kind), fields in ({} if its_own else member.ignore).items()
-        ]
+        "ignore": [{"group": g, "kind": k, "jsonPointers": f} for (g, k), f in ignore.items()]
         or None,
     }
 

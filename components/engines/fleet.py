@@ -1,6 +1,5 @@
 """A fleet as engines see it: where its manifests lie, and what is waited for in which ring."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -8,23 +7,17 @@ from components.making.manifest import Json, Manifest, Target
 from components.making.told import Told
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
+from schemas.kubernetes.bodies import identity
 from schemas.kubernetes.grouping import group_by_key
 from schemas.model.fleet import Manifests, Rings
 from schemas.model.management import STACK
 
-HEALTH = re.compile(
-    r"Cluster\.cluster\.x-k8s\.io|MachineDeployment\.cluster\.x-k8s\.io"
-    r"|KubeadmControlPlane\.controlplane\.cluster\.x-k8s\.io"
-)
-"""Kinds of a site that are waited for. Not its hosts, as one of 400 is always broken, and spare
-ones are never ready (Bare Metal Operator v0.13.2, computeConditions)."""
-PROGRAMS = re.compile(
-    r"Deployment\.apps|Ironic\.ironic\.metal3\.io|\w+Provider\.operator\.cluster\.x-k8s\.io"
-)
-"""Kinds of a management cluster that are waited for."""
 TOLD = Told(__file__)
+KINDS = TOLD.table("kinds")
+"""Kinds of a site, and of a management cluster, that are waited for."""
 SHOWN = 8
 """Sites or clusters that an advice names."""
+_REFERENCE = ("apiVersion", "kind", "namespace", "name")
 _BINDING = "ValidatingAdmissionPolicyBinding.admissionregistration.k8s.io"
 
 
@@ -74,14 +67,12 @@ class Fleet(NamedTuple):
         """The path of a folder in the repository of the manifests."""
         return "/".join((*filter(None, [self.manifests.path]), *below))
 
-    def by_management(self) -> Iterator[tuple[str, Member | None, dict[int, list[Member]]]]:
+    def by_management(self) -> Iterator[tuple[str, list[Member], dict[int, list[Member]]]]:
         """Each management cluster: its name, itself where it has a file, and its sites by ring."""
-        grouped = group_by_key((each.management, each) for each in sorted(self.members))
-        for name in sorted(grouped):
-            found = grouped[name]
+        every = sorted(self.members, key=lambda each: (each.management, each.ring or 0, each.name))
+        for name, found in group_by_key((each.management, each) for each in every).items():
             sites = group_by_key((each.ring, each) for each in found if each.ring is not None)
-            itself = next((each for each in found if each.ring is None), None)
-            yield name, itself, {ring: sites[ring] for ring in sorted(sites)}
+            yield name, [each for each in found if each.ring is None], sites
 
 
 def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int = 0) -> Member:
@@ -89,17 +80,17 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     every = [each for made in objects.values() for each in made]
     there = [each for each in every if each.target is Target.MANAGEMENT]
     its_own, names = site.name.startswith(STACK), management_names(site)
-    kinds = PROGRAMS if its_own else HEALTH
+    kinds = KINDS["management" if its_own else "site"]
     bindings = [e for e in every if e.group_kind == _BINDING]
-    ignored = ((_kind(e), f"/{field.replace('.', '/')}") for e in there for field in e.ignore)
+    ignored = ((identity(e.body)[:2], "/" + f.replace(".", "/")) for e in there for f in e.ignore)
     return Member(
         site.name,
         site.file.management,
         None if its_own else site.file.ring,
-        waited=not its_own and not site.file.held and site.file.decommission is None,
+        waited=not site.file.held and site.file.decommission is None,
         namespace=names.namespace,
         cluster=names.cluster,
-        health=[_reference(each) for each in there if kinds.fullmatch(each.group_kind)],
+        health=[dict(zip(_REFERENCE, e.key, strict=True)) for e in there if e.group_kind in kinds],
         ignore={kind: sorted(set(fields)) for kind, fields in group_by_key(ignored).items()},
         lax=tuple(e.key[3] for e in bindings if "Deny" not in e.body["spec"]["validationActions"]),
         places={
@@ -111,26 +102,17 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     )
 
 
-def _reference(manifest: Manifest) -> Json:
-    return dict(zip(("apiVersion", "kind", "namespace", "name"), manifest.key, strict=True))
-
-
-def _kind(manifest: Manifest) -> tuple[str, str]:
-    return manifest.key[0].rpartition("/")[0], manifest.kind
-
-
 def _place(made: Sequence[Manifest]) -> Place:
     spaces = sorted({each.key[2] for each in made} - {""})
-    wide = {_kind(each) for each in made if not each.key[2]}
+    wide = {identity(each.body)[:2] for each in made if not each.key[2]}
     return Place(tuple(spaces), tuple(sorted(wide)), len(made))
 
 
 def advice(fleet: Fleet) -> Iterator[str]:
     """What a team has to see to, whatever engine it takes."""
     yield TOLD.say("uncounted")
-    yield from named(
-        TOLD, "lax", [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
-    )
+    lax = [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
+    yield from named(TOLD, "lax", lax)
 
 
 def named(told: Told, word: str, names: Sequence[str], **more: object) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """Flux's objects for a fleet (flux.yaml): on each management cluster a source, a Kustomization for
 each cluster, and a barrier for each ring that has sites there.
 
-A barrier depends on the sites of its ring, and the sites of the next ring on the barrier: four
+A barrier depends on the sites of its ring, and the sites of the next ring on the barrier: five
 edges a site, where sites that depend on sites would need their product. Names of what is no site
 have a dot, which no site's name has.
 """
@@ -25,13 +25,11 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
     found: dict[str, list[Json]] = {}
     for name, itself, rings in fleet.by_management():
         top, before = f"{name}/fleet", [{"name": "fleet.root"}]
-        taken = sorted(each.name for sites in rings.values() for each in sites)
-        found[f"{top}/source.yaml"] = _source(
-            fleet, name, [itself.name, *taken] if itself else taken
-        )
-        if itself:
-            path = fleet.folder(itself.name, Target.MANAGEMENT.value)
-            body = _made(_MANAGEMENT, path=path, health=itself.health)
+        taken = [e.name for e in itself] + sorted(e.name for sites in rings.values() for e in sites)
+        found[f"{top}/source.yaml"] = _source(fleet, name, taken)
+        for each in itself:
+            path = fleet.folder(each.name, Target.MANAGEMENT.value)
+            body = _made(_MANAGEMENT, path=path, health=each.health)
             found[f"{top}/management.yaml"], before = [body], [{"name": body["metadata"]["name"]}]
         for number, sites in rings.items():
             for each in sites:
@@ -40,22 +38,19 @@ def files(fleet: Fleet) -> dict[str, list[Json]]:
             path = f"{name}/rings/{number}"
             edges = [*before, *_edges(fleet, sites)]
             body = _made(_BARRIER, **ring, path=fleet.folder(ENGINE, path), before=edges)
-            waited, others = (
-                " ".join(e.name for e in sites if e.waited is each) for each in (True, False)
-            )
+            waited = [" ".join(e.name for e in sites if e.waited is w) for w in (True, False)]
+            note = _made(_NOTE, **ring, waited=waited[0], others=waited[1])
             found[f"{top}/rings/{number}.yaml"] = [body]
-            found[f"{path}/configmap.yaml"] = [_made(_NOTE, **ring, waited=waited, others=others)]
+            found[f"{path}/configmap.yaml"] = [note]
             before = [{"name": ring["ring"]}]
     return found
 
 
 def advice(fleet: Fleet) -> Iterator[str]:
     """What Flux does not do with this fleet."""
-    found = [
-        f"{e} ({', '.join(map(str, rings))})" for e, _, rings in fleet.by_management() if rings
-    ]
-    if len(found) > 1:
-        yield from named(TOLD, "apart", found)
+    every = ((name, ", ".join(map(str, rings))) for name, _, rings in fleet.by_management())
+    found = [f"{name} ({rings})" for name, rings in every if rings]
+    yield from named(TOLD, "apart", found if len(found) > 1 else [])
     yield TOLD.say("late")
 
 
@@ -68,9 +63,8 @@ def _source(fleet: Fleet, name: str, taken: Iterable[str]) -> list[Json]:
     """Where the manifests come from, without what is of other management clusters: each
     Kustomization unpacks all of it, each time. Of two patterns the later one holds."""
     given, folders = fleet.manifests, (f"{ENGINE}/{name}", *taken)
-    values = {
-        **given.model_dump(include={"repository", "branch"}),
-        "credentials": {"name": given.secret} if given.secret else None,
+    values = given.model_dump(include={"repository", "branch"}) | {
+        "credentials": given.secret and {"name": given.secret},
         "ignore": "/*\n" + "".join(f"!/{fleet.folder(each)}\n" for each in folders),
         "path": fleet.folder(ENGINE, name, "fleet"),
     }
@@ -84,14 +78,12 @@ def _site(fleet: Fleet, site: Member, before: list[Json]) -> Iterator[Json]:
         {"target": {"group": re.escape(group), "kind": kind}, "paths": fields}
         for (group, kind), fields in site.ignore.items()
     ]
-    path = fleet.folder(site.name, Target.MANAGEMENT.value)
-    there = {"before": before, "path": path, "health": site.health}
-    yield _made(_SITE, **said, **there, ignore=ignore)
+    path, own = (fleet.folder(site.name, each.value) for each in Target)
+    yield _made(_SITE, **said, before=before, path=path, health=site.health, ignore=ignore)
     if Target.SITE in site.places:
-        yield _made(_ROOM, namespace=site.namespace)
-        path, config = fleet.folder(site.name, Target.SITE.value), f"{site.cluster}-kubeconfig"
-        own = {"namespace": site.namespace, "path": path, "kubeconfig": config}
-        yield _made(_OWN, **said, **own)
+        where, config = {"namespace": site.namespace}, f"{site.cluster}-kubeconfig"
+        yield _made(_ROOM, **where)
+        yield _made(_OWN, **said, **where, path=own, kubeconfig=config)
 
 
 def _edges(fleet: Fleet, sites: Iterable[Member]) -> Iterator[Json]:

@@ -11,6 +11,8 @@ import shlex
 import time
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from itertools import groupby
 
 from components.making.told import Told
@@ -19,8 +21,7 @@ from foresite.commands.check import sound
 from foresite.commands.up import apply, select
 from foresite.delivery.ready import ready
 from foresite.delivery.rings.health import Verdict
-from foresite.delivery.rings.look import Watched
-from foresite.delivery.rings.steps import OVER, QUESTIONS, State, Step, if_open, plan, title_of
+from foresite.delivery.rings.steps import DUE, OVER, QUESTIONS, State, Step, if_open, plan
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.probe import kubectl_of
 from foresite.delivery.stack.applied import (
@@ -54,25 +55,20 @@ def run(options: argparse.Namespace) -> int:
     dirty = commits.uncommitted_files()
     if dirty and not options.trial:
         raise UsageError(f"{dirty[0]} has uncommitted changes; commit or revert them")
-    file, problems = read_fleet(root)
+    file, _, problems = read_fleet(root)
     if problems:
         raise UsageError(str(problems[0]))
     if options.minutes is not None and options.minutes < 1:
         raise UsageError("--minutes: write a number of minutes, such as 330")
     until = time.time() + 60 * options.minutes if options.minutes else float("inf")
     waits = waits_for_machines(options)
-    steps = plan(root, sites, commits, trial=options.trial, everything=bool(dirty), waits=waits)
+    steps = plan(root, sites, commits, trial=options.trial, all_due=bool(dirty), waits=waits)
     if not options.plan:
         allow = Allowances(parse_allowances(options.allow, ""), commits)
         # What is not in a commit is applied again next time: no commit says what it was.
         words = message(commits.head) + (" and more" if dirty else "")
-        passes = "" if dirty else commits.head
-        steps = _apply(
-            options,
-            steps,
-            lambda step: _one(step, words, allow, until),
-            (lambda ring: _wait(options, ring, file.rings, until, passes)) if waits else list,
-        )
+        gate = partial(_wait, options, file.rings, until, commits.head) if waits else list
+        steps = _apply(options, steps, partial(_one, words, allow, until), gate)
     engine = steps[0].engine if steps else engine_for(root, None, trial=options.trial)
     clusters = (STACK + name for name in names_in(root / FOLDER))
     gone = _without_file(engine, [*site_names(root), *clusters])
@@ -85,18 +81,15 @@ def waits_for_machines(options: argparse.Namespace) -> bool:
 
 
 def _apply(
-    options: argparse.Namespace,
-    steps: list[Step],
-    one: Callable[[Step], Step],
-    wait_for: Callable[[list[Step]], list[Step]],
-) -> list[Step]:
+    options: argparse.Namespace, steps: list[Step],
+    one: Callable[[Step], Step], wait_for: Callable[[list[Step]], list[Step]],
+) -> list[Step]:  # fmt: skip
     """Apply what is due, ring by ring, up to the first that fails or is not passed."""
-    done: list[Step] = []
-    stopped = False
+    done, stopped = list[Step](), False
     for _, each in groupby(steps, key=lambda step: step.ring):
         ring: list[Step] = []
         for step in map(if_open, each):
-            if step.state in (State.DUE, State.NOT_NOW) and stopped:
+            if step.state in DUE and stopped:
                 step = step._replace(state=State.NOT_REACHED, why="")
             elif step.state is State.DUE:
                 _say(options, f"{step}")
@@ -111,45 +104,41 @@ def _apply(
 
 
 def _wait(
-    options: argparse.Namespace, ring: list[Step], rings: Rings, until: float, head: str
+    options: argparse.Namespace, rings: Rings, until: float, head: str, ring: list[Step]
 ) -> list[Step]:
-    """Wait for the sites of a ring, and note on their stacks that they passed."""
+    """Wait for the sites of a ring. Where all are healthy, and no other run has worked on any of
+    them meanwhile, note on their stacks that they passed."""
     mine = [each for each in ring if each.state in (State.APPLIED, State.WAITING) and each.holds]
     if not mine:
         return ring
+    title = ring[0].title
 
     def begin(step: Step) -> Waiting:
         kubectl, changed = kubectl_of(step.engine), changed_since(step.engine)
-        beside = [each for each in mine if each.site.file.management == step.site.file.management]
-        return Waiting(Watched(step.site, kubectl, step.since, changed, len(beside)), rings)
+        return Waiting(step.site, rings, kubectl, step.since, changed)
+
+    def commit(step: Step) -> str:
+        return head if step.state is State.APPLIED else step.standing.commit
 
     with ThreadPoolExecutor(QUESTIONS) as pool:
-        waiting = {each.name: each for each in pool.map(begin, mine)}
-    title = title_of(ring[0].ring)
-    _say(options, f"{title}  waiting for {', '.join(waiting)}")
-    verdict = wait([*waiting.values()], rings, until, lambda e: _say(options, f"{title}  {e}"))
-
-    def after(step: Step) -> Step:
-        if (found := waiting.get(step.site.name)) is None:
-            return step
-        health, commit = found.health, head if step.state is State.APPLIED else step.standing.commit
-        if not verdict and commit:
-            if other := overtaken(step.engine, commit):
-                health = health._replace(verdict=Verdict.FAILED, why=other)
-            else:
-                step.engine.mark(commit, PASSED)
-        state = State.WAITING if verdict else State.PASSED
-        state = State.FAILED if health.verdict is Verdict.FAILED else state
-        return step._replace(state=state, why=health.why, machines=(health.done, health.of))
-
-    with ThreadPoolExecutor(QUESTIONS) as pool:
-        found = list(pool.map(after, ring))
-    for step in found:
-        _say(options, f"{step}")
-    return found
+        waiting = [*pool.map(begin, mine)]
+        _say(options, f"{title}  waiting for {', '.join(e.site.name for e in mine)}")
+        verdict = wait(waiting, rings, until, lambda line: _say(options, f"{title}  {line}"))
+        others = [*pool.map(lambda e: "" if verdict else overtaken(e.engine, commit(e)), mine)]
+        if passed := not verdict and not any(others):
+            list(pool.map(lambda e: e.engine.mark(commit(e), PASSED), mine))
+    ended = dict[str, Step]()
+    for step, each, other in zip(mine, waiting, others, strict=True):
+        found, state = each.health, State.PASSED if passed else State.WAITING
+        state = State.FAILED if other or found.verdict is Verdict.FAILED else state
+        machines = (0, 0) if other else (found.done, found.of)  # those of another revision
+        now = step._replace(state=state, why=other or found.why, machines=machines)
+        ended[each.site.name] = now
+        _say(options, f"{now}")
+    return [ended.get(each.site.name, each) for each in ring]
 
 
-def _one(step: Step, words: str, allow: Allowances, until: float) -> Step:
+def _one(words: str, allow: Allowances, until: float, step: Step) -> Step:
     engine, site = step.engine, step.site.name
     if time.time() >= until:
         return step._replace(state=State.NOT_REACHED, why="the minutes of this run are over")
@@ -199,21 +188,21 @@ def _report(
     resume = None if over else _same_command(options)
     counts = [f"{len(names)} {state.value}" for state, names in named.items() if names]
     lines = [*map(str, steps)] if options.plan else []
-    lines += [f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}", *_vanished_lines(gone)]
+    lines += [f"\n{head[:10]}: {', '.join(counts) or 'there is no site'}"]
+    lines += [TOLD.say("unlisted")] if gone is None else [TOLD.say("gone", stack=e) for e in gone]
     if left := named[State.NOT_REACHED]:
         lines.append(f"not reached: {', '.join(left)}")
-    lines += [_advice(s) for s in steps if s.state is State.FAILED and s.machines[1]]
+    lines += [
+        TOLD.say("unhealthy", site=s.site.name, context=s.site.file.management,
+                 namespace=management_names(s.site).namespace)
+        for s in steps
+        if s.state is State.FAILED and s.machines[1]
+    ]  # fmt: skip
     correct = "correct the problems above, then " if failed else ""
     lines += [f"{correct}continue with: {resume}"] if resume else []
     data = {"commit": head, "sites": sites, "resume": resume, "without_file": gone}
     print_report(options.format, data, lines, folded=False)
     return code
-
-
-def _advice(step: Step) -> str:
-    names = management_names(step.site)
-    return TOLD.say("unhealthy", site=step.site.name, context=step.site.file.management,
-                    namespace=names.namespace)  # fmt: skip
 
 
 def _same_command(options: argparse.Namespace) -> str:
@@ -230,26 +219,11 @@ def _without_file(engine: Engine, sites: Iterable[str]) -> list[str] | None:
     They are named, and never touched: a file that is gone, by mistake or after a site's end, takes
     nothing with it. Only a person who runs ``pulumi destroy`` does.
     """
-    done = engine.run("stack", "ls", "--json")
-    try:
+    done, listed = engine.run("stack", "ls", "--json"), None
+    with suppress(ValueError):
         listed = parse_json(done.stdout) if done.returncode == 0 else None
-    except ValueError:
-        listed = None
     if not isinstance(listed, list):
         return None
     # A stack may be called organization/project/name; one that was destroyed has no resources.
-    names = {
-        str(each["name"]).rpartition("/")[2] for each in listed if each.get("resourceCount") != 0
-    }
-    return sorted(names - set(sites))
-
-
-def _vanished_lines(stacks: list[str] | None) -> list[str]:
-    """The notes on them for a person, a line each."""
-    if stacks is None:
-        return ["stacks without a site file: not known, the backend did not list its stacks"]
-    return [
-        f"not touched: stack {name} has no file in sites/; bring it back, or if the site was "
-        f"decommissioned: pulumi destroy --stack {name}"
-        for name in stacks
-    ]
+    there = (str(each["name"]) for each in listed if each.get("resourceCount") != 0)
+    return sorted({name.rpartition("/")[2] for name in there} - set(sites))

@@ -54,11 +54,11 @@ def run(options: argparse.Namespace) -> int:
     loaded = stacks(root, [STACK + options.management] if options.management else options.sites)
     if not loaded:
         raise UsageError(no_site(root))
-    file, problems = read_fleet(root) if engine else (FleetFile(), [])
+    file, fleet_file, problems = read_fleet(root) if engine else (FleetFile(), None, [])
     if engine:
         loaded |= {n: load_stack(root, n) for n in (STACK + e for e in names_in(root / FOLDER))}
         read = ((e.site, e.document) for e in loaded.values() if e.site and e.document)
-        problems = problems or [*engine_problems(root, engine, file, read)]
+        problems = problems or [*engine_problems(engine, file.manifests, fleet_file, read)]
     problems += [problem for each in loaded.values() for problem in each.problems]
     sites = [each.site for each in loaded.values() if each.site is not None and not problems]
     made = parallel.each(_files, sites)

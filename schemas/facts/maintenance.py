@@ -1,7 +1,6 @@
 """When a site may be changed: its windows and freezes at a moment, by the tz database."""
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from typing import NamedTuple
 
 from schemas.facts.off_peak import moment, time_zone
 from schemas.model.maintenance import WEEK, Maintenance
@@ -9,22 +8,18 @@ from schemas.model.maintenance import WEEK, Maintenance
 _DAY = timedelta(days=1)
 
 
-class Closed(NamedTuple):
-    """Why a site may not be changed, and from when on it may."""
-
-    why: str
-    until: datetime
-
-    def __str__(self) -> str:
-        return f"{self.why}, until {self.until:%Y-%m-%d %H:%M %Z}"
+def closed(maintenance: Maintenance | None, now: datetime) -> str:
+    """Why a site may not be changed at a moment, and until when; empty where it may."""
+    why, until = closed_until(maintenance, now)
+    return f"{why}, until {until:%Y-%m-%d %H:%M %Z}" if why else ""
 
 
-def closed(maintenance: Maintenance | None, now: datetime) -> Closed | None:
-    """Why a site may not be changed at a moment; None where it may. Hours that clocks skip, or that
-    come twice, count as those of off-peak do. Raises LookupError for an unknown time zone,
-    ValueError for a day that is none."""
+def closed_until(maintenance: Maintenance | None, now: datetime) -> tuple[str, datetime]:
+    """Why a site may not be changed at a moment, empty where it may; and from when on it may. Hours
+    that clocks skip, or that come twice, count as those of off-peak do. Raises LookupError for an
+    unknown time zone, ValueError for a day that is none."""
     if maintenance is None:
-        return None
+        return "", now
     zone, why, until = time_zone(maintenance.time_zone), "", now.astimezone(UTC)
     # Each freeze is left once at most, and each is followed by one window.
     for _ in range(2 * len(maintenance.freezes) + 2):
@@ -32,7 +27,7 @@ def closed(maintenance: Maintenance | None, now: datetime) -> Closed | None:
         if then is None:
             break
         why, until = why or reason, then
-    return Closed(why, until.astimezone(zone)) if why else None
+    return why, until.astimezone(zone)
 
 
 def _next(maintenance: Maintenance, now: datetime, zone: tzinfo) -> tuple[str, datetime | None]:

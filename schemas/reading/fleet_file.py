@@ -7,22 +7,24 @@ from schemas.reading.literal_secrets import in_file, merge_literals
 from schemas.reading.site_files import read
 from schemas.reading.tree import Folder, Refused
 from schemas.reading.typed_document import parse
-from schemas.reading.yaml_reader import read_yaml
+from schemas.reading.yaml_reader import Document, read_yaml
 
 FILE = "fleet.yaml"
 
 
-def read_fleet(root: Folder) -> tuple[FleetFile, list[Problem]]:
-    """The file, or the defaults, and its problems; what has a problem must not be used."""
+def read_fleet(root: Folder) -> tuple[FleetFile, Document | None, list[Problem]]:
+    """The file, or the defaults; its document, where there is one; and its problems: what has one
+    must not be used."""
     data = read(root, FILE, ".")
     if isinstance(data, Refused):
         missing = data.code is Code.FILE_MISSING
-        return FleetFile(), [] if missing else [whole_file(FILE, *data)]
+        return FleetFile(), None, [] if missing else [whole_file(FILE, *data)]
     document, problems = read_yaml(data, FILE)
     file, more = parse(FleetFile, document) if document else (None, [])
-    return file or FleetFile(), [*merge_literals([*problems, *in_file(FILE, data), *more])]
+    problems = [*merge_literals([*problems, *in_file(FILE, data), *more])]
+    return file or FleetFile(), document, problems
 
 
 def fleet_problems(root: Folder) -> list[Problem]:
     """The problems of the file."""
-    return read_fleet(root)[1]
+    return read_fleet(root)[2]

@@ -171,7 +171,8 @@ def test_two_sites_in_one_namespace_of_a_management_cluster_are_refused(
     names = Adopted(objects="x", namespace="lab-1", cluster="x", control_plane="x")
     file = site.file.model_copy(update={"management": management, "adopted": names})
     pairs = [(first, document), (replace(site, file=file), other)]
-    problems = [*engine_problems(root, "argocd", read_fleet(root)[0], pairs)]
+    fleet, where, _ = read_fleet(root)
+    problems = [*engine_problems("argocd", fleet.manifests, where, pairs)]
     assert [e.code for e in problems] == ["sites-clash"] * found
     assert all("lab-1 is in the namespace lab-1" in e.message for e in problems)
 

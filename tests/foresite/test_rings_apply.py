@@ -5,6 +5,7 @@ import argparse
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -90,9 +91,8 @@ def test_the_state_that_a_run_begins_with(
     record = Record("update", "succeeded", f"foresite {OLDER}", "2026-11-29T01:00:00.000Z", passed)
     monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
     monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
-    monkeypatch.setattr(steps_module, "_standing", lambda *_: Standing(OLDER, due))
-    commits: Any = None
-    (found,) = plan(Path(), [site("lab-1", **fields)], commits, trial=False, everything=False,
+    commits: Any = SimpleNamespace(standing=lambda *_: Standing(OLDER, due))
+    (found,) = plan(Path(), [site("lab-1", **fields)], commits, trial=False, all_due=False,
                     waits=waits)  # fmt: skip
     assert (found.state, found.standing.due) == (state, due)
     assert state is not State.WAITING or found.since == 1795914000.0
@@ -107,14 +107,12 @@ def test_the_ring_before_the_first_that_is_due_is_looked_at_again(
     record = Record("update", "succeeded", f"foresite {OLDER}", "", OLDER)
     monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
     monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
-    monkeypatch.setattr(steps_module, "_standing",
-                        lambda _, name, __: Standing(OLDER, due.get(name, "")))  # fmt: skip
-    commits: Any = None
+    commits: Any = SimpleNamespace(standing=lambda name, *_: Standing(OLDER, due.get(name, "")))
     sites = [site("a", ring=0), site("b", ring=1), site("c", ring=1, held=True),
              site("d", ring=2), site("e", ring=2), site("f", ring=3)]  # fmt: skip
 
     def states(*, waits: bool) -> str:
-        found = plan(Path(), sites, commits, trial=False, everything=False, waits=waits)
+        found = plan(Path(), sites, commits, trial=False, all_due=False, waits=waits)
         return "".join(
             {State.SAME: "-", State.WAITING: "w", State.DUE: "d"}[e.state] for e in found
         )
@@ -190,6 +188,17 @@ def test_a_site_that_is_held_or_ends_holds_no_ring() -> None:
 # --- waiting --------------------------------------------------------------------------------------
 
 
+def waiting(verdict: Verdict) -> Callable[..., Verdict]:
+    """A wait that ends so for all sites."""
+
+    def wait(sites: Any, *_: Any) -> Verdict:
+        for each in sites:
+            each.health = Health(verdict, "why", 1, 3)
+        return verdict
+
+    return wait
+
+
 @pytest.mark.parametrize(
     ("verdict", "state", "tag"),
     [
@@ -201,21 +210,16 @@ def test_a_site_that_is_held_or_ends_holds_no_ring() -> None:
 def test_what_passed_is_noted_on_its_stack(
     verdict: Verdict, state: State, tag: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def wait(sites: Any, *_: Any) -> Verdict:
-        for each in sites:
-            each.health = Health(verdict, "why", 1, 3)
-        return verdict
-
-    monkeypatch.setattr(apply, "wait", wait)
+    monkeypatch.setattr(apply, "wait", waiting(verdict))
     ring = [step("a", State.APPLIED), step("b", State.WAITING), step("c", State.APPLIED, held=True)]
-    found = apply._wait(OPTIONS, ring, Rings(), 0.0, HEAD)
+    found = apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring)
     assert [each.state for each in found] == [state, state, State.APPLIED]
     engines: list[Any] = [each.engine for each in found]
     assert engines[0].noted == tag
     # What was applied by a run before is noted with the commit of that.
     assert engines[1].noted == dict.fromkeys(tag, OLDER)
     assert engines[2].noted == {}
-    assert apply._wait(OPTIONS, ring[2:], Rings(), 0.0, HEAD) == ring[2:]
+    assert apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring[2:]) == ring[2:]
 
 
 @pytest.mark.parametrize("state", [State.APPLIED, State.WAITING])
@@ -233,13 +237,18 @@ def test_no_ring_passes_on_what_another_run_applied(
     state: State, records: list[Record] | None, under_way: str, words: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
-    monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
-    each = step("a", state)
+    monkeypatch.setattr(apply, "wait", waiting(Verdict.HEALTHY))
+    each, other = step("a", state), step("b", State.APPLIED)
     engine: Any = each.engine
+    beside: Any = other.engine
     engine.records = engine.records if records is None else records
     engine.noted = {UNDER_WAY: under_way} if under_way else {}
-    (found,) = apply._wait(OPTIONS, [each], Rings(), 0.0, HEAD)
+    found, waits = apply._wait(OPTIONS, Rings(), 0.0, HEAD, [each, other])
     assert (found.state, PASSED in engine.noted) == (State.FAILED, False)
+    # A ring passes as a whole: no other site of it is noted either.
+    assert (waits.state, beside.noted) == (State.WAITING, {})
+    # Its machines may be well, and are of another revision: nobody is told to look at them.
+    assert (found.machines, waits.machines) == ((0, 0), (1, 3))
     assert f"another run has worked on it meanwhile ({words}" in found.why.replace(
         "update succeeded ", "")  # fmt: skip
 
@@ -255,13 +264,6 @@ def test_alerts_count_from_the_first_update_after_what_passed() -> None:
     for passed, began in ((EARLIER, 48), (OLDER, 49), (HEAD, 50), ("", 0), ("d" * 40, 0)):
         engine.noted = {PASSED: passed} if passed else {}
         assert changed_since(engine) == began
-
-
-def test_what_is_in_no_commit_does_not_pass(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(apply, "wait", lambda *_: Verdict.HEALTHY)
-    (found,) = apply._wait(OPTIONS, [step("a", State.APPLIED)], Rings(), 0.0, "")
-    engine: Any = found.engine
-    assert engine.noted == {}
 
 
 @pytest.mark.parametrize(

@@ -167,8 +167,6 @@ def test_no_status_of_before_passes(shape: str) -> None:
         ("metadata.annotations", {"cluster.x-k8s.io/paused": ""}, WAITING, "paused"),
         ("spec.paused", True, WAITING, "paused"),
         ("metadata.deletionTimestamp", AFTER, FAILED, "deleted"),
-        ("status.phase", "Failed", FAILED, "failed"),
-        ("status.phase", "Running", HEALTHY, ""),
     ],
 )
 def test_what_is_missing_or_unknown_is_never_healthy(

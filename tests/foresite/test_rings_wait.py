@@ -5,7 +5,7 @@ import http.server
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
@@ -17,7 +17,7 @@ from components.making.manifest import Manifest
 from foresite.delivery.rings import look as look_module
 from foresite.delivery.rings import wait as wait_module
 from foresite.delivery.rings.health import CLUSTER, Health, Seen, Verdict, Wanted
-from foresite.delivery.rings.look import SERVERS, VARIABLE, Watched
+from foresite.delivery.rings.look import SERVERS, VARIABLE
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
 from schemas.facts.site import Site
@@ -25,6 +25,8 @@ from schemas.model.fleet import Rings
 from tests.kit.repository import all_sites
 
 HEALTHY, WAITING, FAILED = Verdict
+SERVER: Any = None
+"""A management cluster that nobody asks."""
 RINGS = Rings(soak_minutes=30, late_minutes=60)
 START, MINUTE, FOREVER = 1_000_000.0, 60.0, float("inf")
 
@@ -49,15 +51,24 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
     return found
 
 
+Story = Sequence[tuple[float, Health]]
+
+
+class Told(Waiting):
+    """A site that is as a story says, from so many minutes after the start on."""
+
+    def __init__(self, clock: Clock, management: str, story: Story) -> None:
+        of: Any = SimpleNamespace(name="lab-1", file=SimpleNamespace(management=management))
+        self.site, self.moved, self._bound, self._turn = of, START, 60 * MINUTE, 40 * MINUTE
+        self.kubectl, self._clock, self._story = None, clock, story
+
+    def _found(self, *_: object) -> Health:
+        past = (self._clock.now - START) / MINUTE
+        return [each for minute, each in self._story if minute <= past][-1]
+
+
 def site(clock: Clock, *story: tuple[float, Health], management: str = "") -> Waiting:
-    """A site that is as the story says, from so many minutes after the start on."""
-
-    def seen() -> Health:
-        return [each for minute, each in story if START + minute * MINUTE <= clock.now][-1]
-
-    of = SimpleNamespace(name="lab-1", file=SimpleNamespace(management=management))
-    watched: Any = SimpleNamespace(site=of, turn=40 * MINUTE, look=seen)
-    return Waiting(watched, RINGS)
+    return Told(clock, management, story)
 
 
 def healthy(minute: float) -> Health:
@@ -152,11 +163,34 @@ def test_sites_of_a_management_cluster_take_turns(clock: Clock) -> None:
         assert minutes(clock) == after
 
 
+@pytest.mark.parametrize("answers", [True, False])
+def test_a_management_cluster_is_logged_in_to_once_for_all_its_sites(
+    answers: bool, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, looked = list[str](), list[str]()
+
+    @contextmanager
+    def server(_: object, context: str) -> Iterator[str]:
+        asked.append(context)
+        if not answers:
+            raise NoAnswerError("no route to host")
+        yield context
+
+    monkeypatch.setattr(wait_module, "ApiServer", server)
+    monkeypatch.setattr(Told, "look", lambda _, server, __=0: looked.append(str(server)))
+    sites = [site(clock, management=name) for name in ("a", "a", "b")]
+    for each in sites:
+        each.kubectl, each.health = SimpleNamespace(), healthy(-60)  # type: ignore[assignment]
+    assert wait(sites, Rings(soak_minutes=0), START, print) is WAITING
+    assert sorted(asked) == ["a", "b"]
+    assert sorted(looked) == (["a", "a", "b"] if answers else ["no route to host"] * 3)
+
+
 def test_what_was_seen_before_stands_while_nobody_answers(clock: Clock) -> None:
     silent = Health(WAITING, "it does not say")
     one = site(clock, (0, busy(1)), (5, silent), (10, healthy(10)))
     for _ in range(25):
-        one.look()
+        one.look(OSError())
         clock.sleep(15)
     assert (one.health.done, one.health.of, one.health.why) == (1, 3, "it does not say")
 
@@ -204,13 +238,14 @@ def answer(*alerts: Any) -> dict[str, Any]:
     return {"status": "success", "data": {"alerts": [*alerts], "groups": groups}}
 
 
-def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watched:
+def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Waiting:
     tokyo: Site = all_sites()["tokyo-1"]
     monitoring = tokyo.file.monitoring
     assert monitoring
     asked = monitoring.model_copy(update={"prometheus_url": url or None})
-    found = Watched(
+    found = Waiting(
         replace(tokyo, file=tokyo.file.model_copy(update={"monitoring": asked})),
+        RINGS,
         None,
         START + 9e6,  # it may have been applied again since it was changed
         START,
@@ -221,12 +256,12 @@ def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Watc
             "status": said}  # fmt: skip
     found._wanted = [Wanted(Manifest("x", body))]
 
-    def see(_: Watched) -> Seen:
+    def see(*_: Any) -> Seen:
         if isinstance(seen, Exception):
             raise seen
         return Seen({(CLUSTER, "x"): body}, START, START)
 
-    monkeypatch.setattr(Watched, "_seen", see)
+    monkeypatch.setattr(wait_module, "seen", see)
     return found
 
 
@@ -239,20 +274,20 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
         "text",
     )
     with prometheus(answer(*others)) as (url, asked):
-        assert watched(url, monkeypatch).look().verdict is HEALTHY
+        assert watched(url, monkeypatch)._found(SERVER).verdict is HEALTHY
         assert asked == ["/api/v1/alerts", "/api/v1/rules?type=alert"]
     before = alert("Old", "1970-01-12T13:00:00Z", node="host-1")
     with prometheus(answer(before)) as (url, _):
-        found = watched(url, monkeypatch).look()
+        found = watched(url, monkeypatch)._found(SERVER)
         assert (found.verdict, len(found.notes)) == (HEALTHY, 1)
         assert "fires since before it was changed: Old node=host-1" in found.notes[0]
     with prometheus(answer(alert("Close", "1970-01-12T13:46:10Z"))) as (url, _):
         # 30 s before it was changed, by a clock that may be behind.
-        assert watched(url, monkeypatch).look().verdict is WAITING
+        assert watched(url, monkeypatch)._found(SERVER).verdict is WAITING
     with prometheus(answer(before, alert("ApiServerDown"), *others)) as (url, _):
-        found = watched(url, monkeypatch).look()
+        found = watched(url, monkeypatch)._found(SERVER)
         assert (found.verdict, found.why) == (WAITING, "critical alerts fire: ApiServerDown")
-    assert watched("", monkeypatch).look().verdict is HEALTHY
+    assert watched("", monkeypatch)._found(SERVER).verdict is HEALTHY
 
 
 @pytest.mark.parametrize(
@@ -276,21 +311,21 @@ def test_a_prometheus_that_does_not_say_holds_it_too(
     body: Any, status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with prometheus(body, status) as (url, _):
-        found = watched(url, monkeypatch).look()
+        found = watched(url, monkeypatch)._found(SERVER)
     assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)
 
 
 def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VARIABLE, "a-token")
     with prometheus(answer()) as (url, asked):
-        found = watched(url, monkeypatch).look()
+        found = watched(url, monkeypatch)._found(SERVER)
         assert (found.verdict, f"{SERVERS} does not say" in found.why) == (WAITING, True)
         monkeypatch.setenv(SERVERS, f"https://prometheus.example {url}/")
-        assert watched(f"{url}/x", monkeypatch).look().verdict is HEALTHY
+        assert watched(f"{url}/x", monkeypatch)._found(SERVER).verdict is HEALTHY
         monkeypatch.setenv(SERVERS, "https://prometheus.example")  # not this one's
-        assert watched(url, monkeypatch).look().verdict is HEALTHY
+        assert watched(url, monkeypatch)._found(SERVER).verdict is HEALTHY
         monkeypatch.setenv(VARIABLE, "")
-        assert watched(url, monkeypatch).look().verdict is HEALTHY
+        assert watched(url, monkeypatch)._found(SERVER).verdict is HEALTHY
     usual, mine = "/api/v1/alerts", "Bearer a-token"
     rules = "/api/v1/rules?type=alert"
     assert asked == [f"/x{usual} {mine}", f"/x{rules} {mine}", usual, rules, usual, rules]
@@ -301,7 +336,7 @@ def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPat
     ):
         monkeypatch.setenv(VARIABLE, token)
         monkeypatch.setenv(SERVERS, server)
-        found = watched(server, monkeypatch).look()
+        found = watched(server, monkeypatch)._found(SERVER)
         assert (found.verdict, words in found.why) == (WAITING, True)
 
 
@@ -340,7 +375,7 @@ def test_a_list_in_parts_is_read_to_its_end() -> None:
 def test_a_management_cluster_that_does_not_answer_is_no_healthy_site(
     error: Exception, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = watched("", monkeypatch, error).look()
+    found = watched("", monkeypatch, error)._found(SERVER)
     assert (found.verdict, found.why) == (verdict, f"mgmt-jp-east does not say: {error}")
 
 
@@ -354,5 +389,5 @@ def test_a_server_that_speaks_no_http_is_no_traceback(monkeypatch: pytest.Monkey
             connection.close()
 
         threading.Thread(target=answer_once, daemon=True).start()
-        found = watched(f"http://127.0.0.1:{server.getsockname()[1]}", monkeypatch).look()
+        found = watched(f"http://127.0.0.1:{server.getsockname()[1]}", monkeypatch)._found(SERVER)
     assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)

@@ -12,7 +12,6 @@ the next pass puts them right, so a ring is passed after two healthy looks at le
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -21,9 +20,10 @@ from components.machines.rollout import duration, limits
 from components.making.manifest import Json, Manifest
 from foresite.command import few
 from foresite.delivery.differences import field_differences
+from foresite.delivery.stack.applied import seconds_of
 from schemas.kubernetes.bodies import items, mapping
 
-CLUSTER, DEPLOYMENT, CONTROL_PLANE = "Cluster", "MachineDeployment", "KubeadmControlPlane"
+CLUSTER, CONTROL_PLANE = "Cluster", "KubeadmControlPlane"
 CLOCKS = 60.0
 """Seconds by which the clocks of controllers and of Prometheus may be behind."""
 _EXHAUSTED = "(MaxRetry)"
@@ -125,9 +125,8 @@ def _hopeless(body: Json, wanted: Manifest) -> str:
     if other or _revision(body) != _revision(wanted.body):
         where = f" ({few(other, 2)})" if other else ""
         return f"is not of the applied revision{where}: somebody changed it; apply the site again"
-    if said.get("status") == "True" and _EXHAUSTED in str(said.get("message")):
-        return f"gives up: {_words(said)}"
-    return "has failed" if mapping(body, "status").get("phase") == "Failed" else ""
+    gives_up = said.get("status") == "True" and _EXHAUSTED in str(said.get("message"))
+    return f"gives up: {_words(said)}" if gives_up else ""
 
 
 def _unseen(body: Json) -> str:
@@ -212,11 +211,8 @@ def _unlike(body: Json, **wanted: str) -> str:
 def _moved(body: Json, seen: Seen, *names: str) -> Iterable[float]:
     """When conditions got their status; 0 where there is none, now where it does not say."""
     for condition in (_condition(body, each) for each in names):
-        try:
-            said = str(condition["lastTransitionTime"]) if condition else "1970-01-01T00:00:00Z"
-            yield datetime.fromisoformat(said).timestamp() - (seen.ahead if condition else 0.0)
-        except (KeyError, ValueError):
-            yield seen.now
+        said = seconds_of(str(condition.get("lastTransitionTime")))
+        yield (said - seen.ahead if said else seen.now) if condition else 0.0
 
 
 def _condition(body: Json, name: str) -> Json:

@@ -3,7 +3,7 @@
 What is due, and which sites passed, is asked of the stacks (foresite/delivery/stack/applied.py).
 """
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from components.site import is_management
 from foresite.command import UsageError
 from foresite.delivery.stack.applied import Commits, Standing, last_record, seconds_of
-from foresite.delivery.stack.engine import Engine, Record
+from foresite.delivery.stack.engine import Engine
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.facts.maintenance import closed
@@ -41,6 +41,7 @@ class State(StrEnum):
 
 
 OVER = {State.SAME, State.APPLIED, State.PASSED}
+DUE = {State.DUE, State.NOT_NOW}
 
 
 class Step(NamedTuple):
@@ -61,7 +62,12 @@ class Step(NamedTuple):
         why = self.standing.due if self.state is State.DUE else self.why
         took = f", {self.seconds} s" if self.state is State.APPLIED else ""
         said = f"{' (decommissioned)' * self.ends}: {self.state.value}{why and ': '}{why}{took}"
-        return f"{title_of(self.ring)}  {self.site.name}{said}"
+        return f"{self.title}  {self.site.name}{said}"
+
+    @property
+    def title(self) -> str:
+        """Its ring for a person."""
+        return "management" if is_management(self.site) else f"ring {self.site.file.ring}"
 
     @property
     def ring(self) -> tuple[bool, int]:
@@ -81,27 +87,21 @@ class Step(NamedTuple):
 
 
 def plan(
-    root: Path,
-    sites: Iterable[Site],
-    commits: Commits,
-    *,
-    trial: bool,
-    everything: bool,
-    waits: bool = False,
+    root: Path, sites: Sequence[Site], commits: Commits, *, trial: bool, all_due: bool, waits: bool
 ) -> list[Step]:
-    """The sites in their order, each with how it stands; ``everything``: all are due.
-
-    Raises UsageError; then nothing was applied to any site.
-    """
-    sites = [*sites]
+    """The sites in their order, each with how it stands. Raises UsageError; then nothing was
+    applied to any site."""
     engines = [engine_for(root, site, trial=trial) for site in sites]
     with ThreadPoolExecutor(QUESTIONS) as pool:
         answers = list(pool.map(last_record, engines))
     steps = []
     for site, engine, answer in zip(sites, engines, answers, strict=True):
         standing = Standing("", "the work tree has uncommitted changes")
-        if not everything:
-            standing = _standing(commits, site.name, answer)
+        try:
+            standing = standing if all_due else commits.standing(site.name, *answer)
+        except GitError as error:
+            fix = f"check out a newer one, or apply this one by hand: foresite up {site.name}"
+            raise UsageError(f"{site.name}: {error}, the commit that is applied; {fix}") from None
         step = Step(site, engine, standing, State.DUE if standing.due else State.SAME)
         if not standing.due and waits and step.holds and (record := answer[0]):
             state = State.SAME if record.passed == standing.commit else State.WAITING
@@ -114,9 +114,9 @@ def plan(
 def _again(steps: list[Step]) -> list[Step]:
     """The steps, of which those of the ring before the first that is due wait once more: they may
     have failed since they passed."""
-    due = next((n for n, each in enumerate(steps) if each.state in (State.DUE, State.NOT_NOW)), 0)
-    rings = {each.ring for each in steps[:due] if each.holds and each.ring < steps[due].ring}
-    last, why = max(rings, default=None), "it passed, and is looked at again"
+    first = next((each.ring for each in steps if each.state in DUE), (False, -1))
+    last = max((each.ring for each in steps if each.holds and each.ring < first), default=None)
+    why = "it passed, and is looked at again"
     return [
         each._replace(state=State.WAITING, why=why)
         if each.holds and each.state is State.SAME and each.ring == last
@@ -127,20 +127,7 @@ def _again(steps: list[Step]) -> list[Step]:
 
 def if_open(step: Step) -> Step:
     """A step that is due: not now, where a freeze or the windows of its site keep it."""
-    if step.state not in (State.DUE, State.NOT_NOW):
+    if step.state not in DUE:
         return step
     why = closed(step.site.file.maintenance, datetime.now(UTC))
-    return step._replace(state=State.NOT_NOW if why else State.DUE, why=str(why or ""))
-
-
-def _standing(commits: Commits, site: str, answer: tuple[Record | None, str]) -> Standing:
-    try:
-        return commits.standing(site, *answer)
-    except GitError as error:
-        fix = f"check out a newer one, or apply this one by hand: foresite up {site}"
-        raise UsageError(f"{site}: {error}, the commit that is applied; {fix}") from None
-
-
-def title_of(ring: tuple[bool, int]) -> str:
-    """A ring for a person."""
-    return f"ring {ring[1]}" if ring[1] >= 0 else "management"
+    return step._replace(state=State.NOT_NOW if why else State.DUE, why=why)

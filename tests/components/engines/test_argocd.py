@@ -54,7 +54,7 @@ def waves(made: dict[str, Json]) -> dict[str, int]:
     return {each["name"]: int(each["annotations"][wave]) for each in found if "annotations" in each}
 
 
-MANAGEMENT = site("management.mgmt", None, waited=False, places={Target.MANAGEMENT: HOSTS})
+MANAGEMENT = site("management.mgmt", None, places={Target.MANAGEMENT: HOSTS})
 
 
 def test_a_wave_is_a_ring_of_all_management_clusters_after_these_themselves() -> None:

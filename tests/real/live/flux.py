@@ -29,7 +29,7 @@ from tests.real.live.watch import Mirror, condition
 from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api", "engines")
-WATCH_SECONDS, LIMIT_SECONDS = 10.0, 180.0
+WATCH_SECONDS, LIMIT_SECONDS = 10.0, 480.0
 FLUX = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
 CLUSTER = "cluster.x-k8s.io/v1beta2"
 WHOLE = ("BareMetalHost", "Cluster", "MachineDeployment", "KubeadmControlPlane", "Machine",
@@ -195,6 +195,8 @@ def bad(play: Play) -> Json:
     time.sleep(WATCH_SECONDS)
     seen = {"others": play.never_tried(revision, *SITES[1:]), "same": play.uids(*SITES[1:]) == was}
     seen["passed"] = (f"{NAMESPACE}/{SITES[0]}", revision) in play.passed
+    pool = play.mirror.get("MachineDeployment", POOL, SITES[0]) or {}
+    seen["rolls"] = condition(pool, "RollingOut").get("status") == "True"
     play.hosts.broken = ""
     play.render(4)
     return {**seen, **play.has_passed(play.commit())}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schemas.facts.maintenance import closed
+from schemas.facts.maintenance import closed, closed_until
 from schemas.model.maintenance import WEEK, Maintenance
 
 FREEZE = {"first_day": "2026-12-24", "last_day": "2027-01-03", "reason": "nobody is at work"}
@@ -17,8 +17,8 @@ NIGHT = {"days": ["saturday"], "start": "22:00", "end": "04:00"}
 def until(at: str, zone: str = "Asia/Tokyo", **given: Any) -> str:
     """Until when a site is closed at a time of UTC, in its own time; empty where it is open."""
     maintenance = Maintenance.model_validate({"time_zone": zone, **given})
-    found = closed(maintenance, datetime.fromisoformat(at).replace(tzinfo=UTC))
-    return f"{found.until:%Y-%m-%d %H:%M}" if found else ""
+    why, found = closed_until(maintenance, datetime.fromisoformat(at).replace(tzinfo=UTC))
+    return f"{found:%Y-%m-%d %H:%M}" if why else ""
 
 
 @pytest.mark.parametrize(
@@ -40,7 +40,7 @@ def test_a_window_of_whole_days_and_none_at_all() -> None:
     assert until("2026-12-06 14:59", windows=weekend) == ""
     assert until("2026-12-06 15:00", windows=weekend) == "2026-12-12 00:00"
     assert until("2026-12-06 15:00") == until("2026-12-06 15:00", windows=[{}]) == ""
-    assert closed(None, datetime.now(UTC)) is None
+    assert closed(None, datetime.now(UTC)) == ""
 
 
 def test_a_freeze_is_over_after_its_last_day_by_the_clocks_there() -> None:
@@ -96,6 +96,6 @@ def test_it_is_open_when_it_is_said_to_be(at: Any, zone: str, windows: Any, free
             ],
         }
     )
-    found = closed(maintenance, at)
-    assert not found or found.until > at
-    assert not found or closed(maintenance, found.until) is None
+    why, found = closed_until(maintenance, at)
+    assert not why or found > at
+    assert not why or not closed(maintenance, found)
