@@ -5,7 +5,6 @@ what a site has are written into the policies, so that no other object has to be
 """
 
 import json
-from collections.abc import Mapping
 
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served_pools
@@ -24,9 +23,8 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """Prefix of the implicit resource of a device class without a name of its own (KEP-5004)."""
 
 
-def literal(value: Mapping[str, str | int] | list[str] | str) -> str:
-    """A map, a list or a text as CEL has it."""
-    return json.dumps(value)
+literal = json.dumps
+"""A map, a list or a text as CEL has it."""
 
 
 def variables(site: Site, spec: str) -> list[Json]:
