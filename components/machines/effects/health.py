@@ -51,11 +51,8 @@ def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> It
 def _limits(manifest: Manifest | None) -> dict[tuple[str, str], int]:
     """How long a node may be in a state, by the condition and its status."""
     found = value(manifest, "spec", "checks", "unhealthyNodeConditions")
-    items = found if isinstance(found, list) else []
-    return {
-        (each.get("type", ""), each.get("status", "")): each.get("timeoutSeconds", 0)
-        for each in items
-    }
+    rows = found if isinstance(found, list) else []
+    return {(e.get("type", ""), e.get("status", "")): e.get("timeoutSeconds", 0) for e in rows}
 
 
 def replaces(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bool:
@@ -115,9 +112,8 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
         if change is not None:
             rolling = _ROLLING.get(change.group_kind, ())
             was, now = (number(each, "spec", "replicas") for each in change.both)
-            if now > was or any(
-                field.path[: len(at)] == at for field in change.fields for at in rolling
-            ):
+            paths = (field.path for field in change.fields)
+            if now > was or any(its[: len(at)] == at for its in paths for at in rolling):
                 return True
     return False
 
