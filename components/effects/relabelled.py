@@ -10,7 +10,7 @@ a node that fits no more at once, maxUnavailable or OnDelete notwithstanding).
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from components.effects import Name, Side, SiteChange, kinds
+from components.effects import Field, Name, Side, SiteChange, kinds
 from components.effects.placement import Fit, fits, selected_labels
 from components.effects.pods import TEMPLATES, pod_spec
 from components.making.manifest import Json, Manifest, Target
@@ -25,6 +25,16 @@ class Moved(NamedTuple):
 
     manifest: Manifest
     hosts: Mapping[str, Fit]
+
+
+def changed_labels(field: Field) -> set[str]:
+    """The labels that differ: one, or those of a map that comes or goes."""
+    if field is None:
+        return set()
+    if field.path[-1] != "labels":
+        return {str(field.path[-1])}
+    both = (each for each in (field.before, field.after) if isinstance(each, dict))
+    return {str(key) for each in both for key in each}
 
 
 def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
