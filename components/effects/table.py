@@ -95,7 +95,7 @@ def _kind(name: str, row: Mapping[str, Any], judge: Callable[[Any], Judge]) -> K
 
 
 def _fixed(
-    paths: list[str], source: str, *, replaces: bool = True, refuses: bool = True
+    paths: list[str], *, replaces: bool = True, refuses: bool = True, **more: Any
 ) -> Iterator[Fixed]:
     for path in paths:
-        yield Fixed(path, replaces, refuses, source)
+        yield Fixed(path, replaces, refuses, **more)
