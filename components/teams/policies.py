@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, documents, prune
+from components.making.manifest import Json, Manifest, documents, fill, prune
 from components.making.told import Told
 from components.teams import isolation
 from components.teams.names import PRIORITIES_ANNOTATION, metadata, of_any_team
@@ -21,7 +21,7 @@ BINDINGS = "bindings.teams"
 ENVIRONMENT = "environment.teams"
 _ANY_WRITE = ["CREATE", "UPDATE"]
 TOLD = Told(__file__)
-(_WRITES,) = documents(__file__)
+_WRITES, _SPEC, _BINDING = documents(__file__)
 NEW: Json = {"name": "what-is-judged-is-new", "expression": isolation.CHANGED}
 
 
@@ -51,20 +51,10 @@ def _writes(name: str) -> list[Json]:
 
 
 def _policy(
-    site: Site,
-    name: str,
-    rules: list[Json],
-    variables: Mapping[str, str] = MappingProxyType({}),
+    site: Site, name: str, rules: list[Json], variables: Mapping[str, str] = MappingProxyType({})
 ) -> list[Manifest]:
-    spec: Json = {
-        "failurePolicy": "Fail",
-        "matchConstraints": {"resourceRules": _writes(name)},
-        "matchConditions": [NEW] if name == ISOLATION else None,
-        "variables": [{"name": key, "expression": text} for key, text in variables.items()] or None,
-        "validations": rules,
-    }
-    binding: Json = {
-        "validationActions": ["Deny"],
-        "matchResources": {"namespaceSelector": of_any_team()},
-    }
-    return in_force(name, metadata(site, f"{name}.{OWN_DOMAIN}"), prune(spec), binding)
+    named = [{"name": key, "expression": text} for key, text in variables.items()]
+    values: Json = {"writes": _writes(name), "variables": named or None, "rules": rules}
+    values |= {"conditions": [NEW] if name == ISOLATION else None, "teams": of_any_team()}
+    spec, binding = (prune(fill(each, values)) for each in (_SPEC, _BINDING))
+    return in_force(name, metadata(site, f"{name}.{OWN_DOMAIN}"), spec, binding)
