@@ -54,9 +54,7 @@ def registration(site: Site, pool: Pool) -> Json:
     extra = [{"name": name, "value": value} for name, value in arguments.items() if value]
     found: Json = {"name": "{{ ds.meta_data.local_hostname }}", "kubeletExtraArgs": extra}
     if pool.taints is not None:
-        found["taints"] = [
-            taint.model_dump(mode="json", exclude_defaults=True) for taint in pool.taints
-        ]
+        found["taints"] = [t.model_dump(mode="json", exclude_defaults=True) for t in pool.taints]
     return {"nodeRegistration": found, "patches": {"directory": PATCHES}}
 
 

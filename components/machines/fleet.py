@@ -77,7 +77,11 @@ def _hosts(listed: tuple[Listed, ...]) -> tuple[Host, ...]:
 
 def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
     control_plane = pool.role is Role.CONTROL_PLANE
-    profile = site.profile(pool)
+    profile, drain = site.profile(pool), pool.rollout.drain_timeout_seconds
+    pace = Pace(profile.install_minutes, drain, startup_timeout(site, pool))
+    cards, shown = profile.accelerators, Accelerators()
+    if cards:
+        shown = Accelerators(site.model(pool) or cards.model, site.devices(pool))
     apart = pool.rollout.by_zone and not control_plane
     for zone in site.zones_of(pool) if apart else ("",):
         name = f"MachineDeployment/{_logical(pool.name, zone)}"
@@ -90,17 +94,9 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
             replicas=site.replicas(pool, zone or None),
             labels=_group_labels(site, pool),
             taints=tuple(node_taints(pool)),
-            pace=Pace(
-                profile.install_minutes,
-                pool.rollout.drain_timeout_seconds,
-                startup_timeout(site, pool),
-            ),
+            pace=pace,
             unhealthy_percent=pool.health_check.max_unhealthy_percent,
-            accelerators=Accelerators(
-                site.model(pool) or profile.accelerators.model, site.devices(pool)
-            )
-            if profile.accelerators
-            else Accelerators(),
+            accelerators=shown,
             domain=node_labels.RACK_LABEL if profile.nvlink_domain else "",
         )
 

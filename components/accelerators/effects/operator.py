@@ -19,18 +19,15 @@ TOLD = Told(__file__)
 DRIVERS = "NVIDIA/gpu-operator 26.3.3, internal/state/driver.go"
 
 
-def restart(
-    text: str, source: str, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
-    """The pods of some parts restart; ``text`` has for ``{}`` how many at a time."""
+def restart(why: str, source: str, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """The pods of some parts restart; ``why`` has for ``{}`` how many at a time."""
     hosts = hosts_where(site, by_operator)
     rolling = mapping(change.one.body, "spec", "daemonsets", "rollingUpdate")
     count = scale(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
-    why = text.format(max(1, count))
-    told = effect(change, field, Impact.POD_RESTART, why, source)
+    told = effect(change, field, Impact.POD_RESTART, why.format(max(1, count)), source)
     yield concerning(site, told, hosts)
     clients = hosts_where(site, lambda of, each: by_operator(of, each) and _by_mps(each))
-    if clients and "device plugin" in text:
+    if clients and "device plugin" in why:
         yield unsure(change, field, (TOLD.say("clients"), MPS), clients)
 
 

@@ -6,14 +6,7 @@ from components.effects import Action, Effect, FieldChange, Impact, ObjectChange
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import anykind, kinds, labels, scale
-from components.machines.effects.concerned import (
-    format_path,
-    groups,
-    limit_below,
-    many,
-    number,
-    value,
-)
+from components.machines.effects.concerned import format_path, limit_below, many, number, value
 from components.machines.effects.smaller import smaller_way
 from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
@@ -183,7 +176,7 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
     why = many(number(change.after, "spec", "replicas"), "Machine") + ", all at once"
     why += f"; {held.why}" if held else ""
     base = effect(change, None, Impact.ADD, why, SETS, Action.ADDED)
-    for group in groups(site.after, change):
+    for group in site.side.fleet.about.get(change.name, ()):
         for found in scale.arrivals(site, group, base):
             yield _refused(_not_made(found, held), held)
 
