@@ -94,8 +94,5 @@ def _kind(name: str, row: Mapping[str, Any], judge: Callable[[Any], Judge]) -> K
     return Kind(name, judge(row["added"]), judge(row["gone"]), fields, fixed, **others)
 
 
-def _fixed(
-    paths: list[str], *, replaces: bool = True, refuses: bool = True, **more: Any
-) -> Iterator[Fixed]:
-    for path in paths:
-        yield Fixed(path, replaces, refuses, **more)
+def _fixed(paths: list[str], **said: Any) -> Iterator[Fixed]:
+    yield from (Fixed(path, **said) for path in paths)

@@ -5,8 +5,10 @@ internal/controllers/machine/machine_controller_noderef.go, patchNode)."""
 from components.effects import ABSENT, Effects, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
-from components.effects.relabelled import Moved, changed_labels, reselections
+from components.effects.pods import Fits
+from components.effects.relabelled import changed_labels, reselections
 from components.machines.effects.concerned import limit_below, staying, value
+from components.making.manifest import Manifest
 from components.making.told import Told
 
 TOLD = Told(__file__)
@@ -19,8 +21,8 @@ def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     DaemonSets that select nodes by them come or go."""
     why = "labels go to each Machine and some to its node, in place: no machine is replaced for it"
     yield effect(change, field, Impact.NONE, why, PATCHED)
-    for each in reselections(site, staying(site, change), changed_labels(field)):
-        yield from _moves(site, change, field, each)
+    for manifest, fits in reselections(site, staying(site, change), changed_labels(field)):
+        yield from _moves(site, change, field, manifest, fits)
 
 
 def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
@@ -38,12 +40,13 @@ def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     yield found
 
 
-def _moves(site: SiteChange, change: ObjectChange, field: FieldChange, found: Moved) -> Effects:
-    title, hosts = found.manifest.title, tuple(found.hosts)
-    unsure = Fit.MAYBE in found.hosts.values()
+def _moves(
+    site: SiteChange, change: ObjectChange, field: FieldChange, found: Manifest, fits: Fits
+) -> Effects:
+    title, hosts, unsure = found.title, tuple(fits), Fit.MAYBE in fits.values()
     count = running(site.side, hosts)
     most = count if unsure else limit_below(hosts, count)
-    if found.manifest.kind != "DaemonSet":
+    if found.kind != "DaemonSet":
         why = f"{title} selects other nodes by this label: what its operator does is not known"
         yield effect(change, field, Impact.UNKNOWN, why, PATCHED, hosts=hosts, at_most=most)
         return
