@@ -80,11 +80,8 @@ def _by_model(site: Site) -> list[Manifest]:
 
 def _templates(site: Site) -> list[Manifest]:
     """Templates of teams' pods; a change of anything but the spec is not judged."""
-    changed = {
-        "name": "the-spec-is-new",
-        "expression": "oldObject == null || object.spec != oldObject.spec",
-    }
-    pods = variables(site, TOLD.table("template")["spec"])
+    template = TOLD.table("template")
+    changed, pods = template["changed"], variables(site, template["spec"])
     rules = _checks("sensible") + _direct(site, made=False)
     return _validating(site, TEMPLATES, "templates_of_teams", pods, rules, changed)
 

@@ -14,6 +14,7 @@ from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
 from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.reading.host_list import OUT, SPARE
@@ -120,14 +121,14 @@ def _group_labels(site: Site, pool: Pool) -> dict[str, str]:
 
 
 def _about(groups: tuple[Group, ...]) -> dict[Name, tuple[Group, ...]]:
-    found: dict[Name, tuple[Group, ...]] = {}
+    found: list[tuple[Name, Group]] = []
     for group in groups:
         logical = _logical(group.pool, group.zone)
         names = [f"{kind}/{logical}" for kind in _OF_GROUPS]
         names += [f"{kind}/{group.pool}" for kind in _OF_POOLS]
-        for name in dict.fromkeys((group.owner, *((COMPONENT, each) for each in names))):
-            found[name] = (*found.get(name, ()), group)
-    return found
+        every = dict.fromkeys((group.owner, *((COMPONENT, each) for each in names)))
+        found += [(name, group) for name in every]
+    return {name: tuple(its) for name, its in group_by_key(found).items()}
 
 
 def _logical(pool: str, zone: str) -> str:

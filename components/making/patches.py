@@ -113,10 +113,9 @@ def _refusal(
     before, after = change
     steps = tokens(path)
     for row in _ROWS:
+        its = component in row.get("components", [component])
         mine = any(fnmatchcase(manifest.kind, each) for each in row["kinds"])
-        if component not in row.get("components", [component]) or component in row.get("but", ()):
-            mine = False
-        if not mine:
+        if not mine or not its or component in row.get("but", ()):
             continue
         starts = [tokens(each) for each in row.get("only", ())]
         if "only" in row and all(each != steps[: len(each)] for each in starts):
@@ -152,12 +151,8 @@ def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
         yield value
         return
     token, *rest = path
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = [*value.items()]
-    elif isinstance(value, list):
-        items = [*enumerate(value)]
-    for key, item in items:
+    rows = value if isinstance(value, list) else ()
+    for key, item in value.items() if isinstance(value, dict) else enumerate(rows):
         if isinstance(token, Selected):
             fits = isinstance(item, dict) and fnmatchcase(_selected(item, token), token.value)
         else:
