@@ -1,9 +1,6 @@
 """Effects of changes to ConfigMaps and Secrets on the pods that read them. Readers are found among
 the objects of the same site and cluster.
 
-Pulumi makes a ConfigMap or a Secret anew when its data changes, as nobody told it that they may
-change in place. Pods that run keep what they mounted meanwhile, and then get the new content.
-
 Source: Kubernetes 1.34, pkg/kubelet (kubelet_pods.go, pod_workers.go, util/manager/
 watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validation/validation.go.
 """
