@@ -12,6 +12,7 @@ from components.effects import Effects, Field, Impact, Name, ObjectChange, Side,
 from components.effects.applying import FORCE_NEW, effect, former, not_known
 from components.effects.networks import settings
 from components.effects.pods import TEMPLATES, pod_spec
+from components.effects.rules import say_more
 from components.effects.table import read_kinds
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
@@ -150,9 +151,8 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
         yield from content(site, change, field)
         return
     mutable = old._replace(body={**old.body, "immutable": False})
-    for each in content(site, change._replace(before=mutable), field):
-        why = f"{each.why}; it was immutable, so running pods keep the old content"
-        yield each._replace(why=why)
+    words = "it was immutable, so running pods keep the old content"
+    yield from say_more(content(site, change._replace(before=mutable), field), words)
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
