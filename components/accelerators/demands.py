@@ -27,9 +27,10 @@ literal = json.dumps
 """A map, a list or a text as CEL has it."""
 
 
-def variables(site: Site, spec: str) -> list[Json]:
-    """The site's resources, and those that a pod requests; ``spec``: where the pod's spec is."""
-    return _variables(
+def variables(site: Site, spec: str, **more: dict[str, str]) -> list[Json]:
+    """The site's resources, and those that a pod requests; ``spec``: where the pod's spec is;
+    ``more``: further maps by name."""
+    found = _variables(
         "variables",
         spec=spec,
         models=literal(list(resources(site))),
@@ -38,6 +39,7 @@ def variables(site: Site, spec: str) -> list[Json]:
         others=literal(other_resources(site)),
         prefix=literal(prefix(site)),
     )
+    return found + [{"name": name, "expression": literal(each)} for name, each in more.items()]
 
 
 def _variables(name: str, **values: str) -> list[Json]:
