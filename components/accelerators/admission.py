@@ -1,19 +1,8 @@
 """The policies by which the API server turns the resource of a model into a device, and refuses
 what could not work or would pass the limits by."""
 
-from components.accelerators.demands import (
-    COUNT,
-    HAS,
-    LIMITS,
-    asks_for_a_model,
-    claim_variables,
-    claimable,
-    direct,
-    literal,
-    nodes,
-    runtimes,
-    variables,
-)
+from components.accelerators import demands
+from components.accelerators.demands import COUNT, HAS, LIMITS
 from components.accelerators.names import metadata
 from components.making.admission import MUTATING, in_force
 from components.making.manifest import Json, Manifest, filled
@@ -36,7 +25,7 @@ _TEAMS = {"matchExpressions": [{"key": TEAM_LABEL, "operator": "Exists"}]}
 
 def policies(site: Site) -> list[Manifest]:
     """The mutating policy where models need one, then those that refuse, each with its binding."""
-    claims = _claims(site) if any(claimable(site)) else []
+    claims = _claims(site) if any(demands.claimable(site)) else []
     return [*mutating(site), *_models(site), *_by_model(site), *_templates(site), *claims]
 
 
@@ -47,20 +36,16 @@ def mutating(site: Site) -> list[Manifest]:
     # One for each API: Pulumi takes the same policy in another API for another object, and would
     # delete the new one with the old one's name.
     name = f"accelerators-{mutating_api(site).partition('/')[2]}.{OWN_DOMAIN}"
+    node, runtime = demands.nodes(site), demands.runtimes(site)
+    values = demands.variables(site, "object.spec", node=node, runtime=runtime)
+    patches = ({"expression": each["patch"]} for each in TOLD.rows("mutations", **_WORDS))
     spec: Json = {
         "failurePolicy": "Fail",
         "reinvocationPolicy": "IfNeeded",
         "matchConstraints": _WRITES["pods"],
-        "matchConditions": [asks_for_a_model(site)],
-        "variables": [
-            *variables(site, "object.spec"),
-            {"name": "node", "expression": literal(nodes(site))},
-            {"name": "runtime", "expression": literal(runtimes(site))},
-        ],
-        "mutations": [
-            {"patchType": "JSONPatch", "jsonPatch": {"expression": each["patch"]}}
-            for each in TOLD.rows("mutations", **_WORDS)
-        ],
+        "matchConditions": [demands.asks_for_a_model(site)],
+        "variables": values,
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": each} for each in patches],
     }
     return in_force(_short(name), metadata(site, name), spec, {}, (mutating_api(site), MUTATING))
 
@@ -68,23 +53,20 @@ def mutating(site: Site) -> list[Manifest]:
 def _models(site: Site) -> list[Manifest]:
     """Pods that ask for a model, in every namespace."""
     rules = _checks("sensible") + (_checks("completed") if completed_models(site) else [])
-    named = [*variables(site, "object.spec"), {"name": "node", "expression": literal(nodes(site))}]
-    return _validating(site, MODELS, "pods", named, rules, asks_for_a_model(site))
+    named = demands.variables(site, "object.spec", node=demands.nodes(site))
+    return _validating(site, MODELS, "pods", named, rules, demands.asks_for_a_model(site))
 
 
 def _by_model(site: Site) -> list[Manifest]:
     """Pods of teams, which ask by model and in no other way."""
-    pods, rules = variables(site, "object.spec"), _direct(site, made=True)
+    pods, rules = demands.variables(site, "object.spec"), _direct(site, made=True)
     return _validating(site, BY_MODEL, "pods_of_teams", pods, rules)
 
 
 def _templates(site: Site) -> list[Manifest]:
     """Templates of teams' pods; a change of anything but the spec is not judged."""
-    changed = {
-        "name": "the-spec-is-new",
-        "expression": "oldObject == null || object.spec != oldObject.spec",
-    }
-    pods = variables(site, TOLD.table("template")["spec"])
+    template = TOLD.table("template")
+    changed, pods = template["changed"], demands.variables(site, template["spec"])
     rules = _checks("sensible") + _direct(site, made=False)
     return _validating(site, TEMPLATES, "templates_of_teams", pods, rules, changed)
 
@@ -96,8 +78,8 @@ def _claims(site: Site) -> list[Manifest]:
     spared = f"c != '{CHANNEL_CLASS}' && (" if domain_settings(site) else ""
     binds = "authorizer.group('').resource('pods').subresource('binding').check('create').allowed()"
     rules = _checks("claims", spared=spared, end=")" if spared else "")
-    others = {"name": "no-scheduler", "expression": f"!{binds}"}
-    return _validating(site, CLAIMS, "claims_of_teams", claim_variables(site), rules, others)
+    other = {"name": "no-scheduler", "expression": f"!{binds}"}
+    return _validating(site, CLAIMS, "claims_of_teams", demands.claim_variables(site), rules, other)
 
 
 def _checks(name: str, **values: str) -> list[Json]:
@@ -110,7 +92,7 @@ def _direct(site: Site, *, made: bool) -> list[Json]:
     by model, as often as the model itself."""
     same = f"quantity({LIMITS}[r]).compareTo(quantity({LIMITS}[variables.model])) == 0"
     added = f" && !(r == variables.made && {HAS} && {same})" if made else ""
-    return _checks("direct", passes=f"{direct(site)}{added}")
+    return _checks("direct", passes=f"{demands.direct(site)}{added}")
 
 
 def _validating(

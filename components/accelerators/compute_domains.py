@@ -59,10 +59,8 @@ def _rights(site: Site, where: str, rules: Json) -> list[Manifest]:
     found = []
     for part, name in names.items():
         here, who = metadata(site, name, where), subject(name, where)
-        bodies = [
-            account(here),
-            *role_and_binding("ClusterRole", metadata(site, name), rules[part], who),
-        ]
+        wide = role_and_binding("ClusterRole", metadata(site, name), rules[part], who)
+        bodies = [account(here), *wide]
         own = rules.get(f"{part}-here")
         bodies += role_and_binding("Role", here, own, who) if own else []
         found += by_kind(bodies, name)
@@ -71,11 +69,9 @@ def _rights(site: Site, where: str, rules: Json) -> list[Manifest]:
 
 def _controller(site: Site, where: str, program: Json) -> Manifest:
     selector = {"app.kubernetes.io/name": CONTROLLER}
-    spec = {
-        **replicas.pod(site, CONTROLLER, selector, enableServiceLinks=False),
-        "containers": [program],
-    }
-    template = {"metadata": {"labels": {**labels(site.name, COMPONENT), **selector}}, "spec": spec}
+    pod = replicas.pod(site, CONTROLLER, selector, enableServiceLinks=False)
+    every = {**labels(site.name, COMPONENT), **selector}
+    template = {"metadata": {"labels": every}, "spec": {**pod, "containers": [program]}}
     count = min(REPLICAS, site.replicas(site.control_plane))
     body = replicas.deployment(metadata(site, CONTROLLER, where), selector, count, template)
     return by_kind([body], CONTROLLER)[0]

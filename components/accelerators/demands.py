@@ -5,7 +5,6 @@ what a site has are written into the policies, so that no other object has to be
 """
 
 import json
-from collections.abc import Mapping
 
 from components.accelerators.deviceclasses import class_name
 from components.accelerators.names import served_pools
@@ -24,14 +23,14 @@ IMPLICIT = "deviceclass.resource.kubernetes.io/"
 """Prefix of the implicit resource of a device class without a name of its own (KEP-5004)."""
 
 
-def literal(value: Mapping[str, str | int] | list[str] | str) -> str:
-    """A map, a list or a text as CEL has it."""
-    return json.dumps(value)
+literal = json.dumps
+"""A map, a list or a text as CEL has it."""
 
 
-def variables(site: Site, spec: str) -> list[Json]:
-    """The site's resources, and those that a pod requests; ``spec``: where the pod's spec is."""
-    return _variables(
+def variables(site: Site, spec: str, **more: dict[str, str]) -> list[Json]:
+    """The site's resources, and those that a pod requests; ``spec``: where the pod's spec is;
+    ``more``: further maps by name."""
+    found = _variables(
         "variables",
         spec=spec,
         models=literal(list(resources(site))),
@@ -40,6 +39,7 @@ def variables(site: Site, spec: str) -> list[Json]:
         others=literal(other_resources(site)),
         prefix=literal(prefix(site)),
     )
+    return found + [{"name": name, "expression": literal(each)} for name, each in more.items()]
 
 
 def _variables(name: str, **values: str) -> list[Json]:

@@ -21,10 +21,8 @@ def device_classes(site: Site) -> list[Manifest]:
             continue
         chosen = [f"device.driver == '{record.dra.driver}'", *record.dra.expressions]
         resource = site.resource(model)
-        spec = {
-            "extendedResourceName": resource,
-            "selectors": [{"cel": {"expression": each}} for each in chosen],
-        }
+        selectors = [{"cel": {"expression": each}} for each in chosen]
+        spec = {"extendedResourceName": resource, "selectors": selectors}
         named = metadata(site, class_name(resource))
         found.append(site_object(f"DeviceClass/{model}", "resource.k8s.io/v1", named, spec=spec))
     return found

@@ -48,11 +48,8 @@ def daemons(site: Site) -> list[Manifest]:
 
 def runtime_classes(site: Site) -> list[Manifest]:
     """The container runtimes that pods of the models need; the GPU operator makes its own."""
-    names = {
-        each.record.runtime_class
-        for each in served_pools(site)
-        if not uses_gpu_operator(site, each.model)
-    }
+    served = (each for each in served_pools(site) if not uses_gpu_operator(site, each.model))
+    names = {each.record.runtime_class for each in served}
     return [
         site_object(f"RuntimeClass/{name}", "node.k8s.io/v1", metadata(site, name), handler=name)
         for name in sorted(filter(None, names))

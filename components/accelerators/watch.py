@@ -3,7 +3,7 @@ health by their maker's exporter; MN-Core has no public one."""
 
 from collections.abc import Collection, Iterator
 
-from components.accelerators.names import NAMESPACE
+from components.accelerators.names import NAMESPACE, served_pools
 from components.accelerators.plugins import EXPORTER
 from components.making.faults import CHOICE_REASON
 from components.making.promql import by
@@ -34,16 +34,13 @@ def scrapes(site: Site) -> list[Scrape]:
     """The exporters: Foresite's, by the ports of their records, and the GPU operator's."""
     found: dict[tuple[str, int], list[str]] = {}
     by_operator = False
-    for pool in site.file.pools:
-        model = site.model(pool)
-        exporter = site.accelerators[model].exporter if model else None
-        if model is None or exporter is None:
-            continue
-        if uses_gpu_operator(site, model):
+    for each in served_pools(site):
+        exporter = each.record.exporter
+        if exporter and uses_gpu_operator(site, each.model):
             by_operator = True
-        else:
-            found.setdefault((site.accelerators[model].vendor, exporter.port), []).append(pool.name)
-    made = [_exporter(found, each) for each in sorted(found)]
+        elif exporter:
+            found.setdefault((each.record.vendor, exporter.port), []).append(each.pool.name)
+    made = [_exporter(found, key) for key in sorted(found)]
     return [*made, *(_operators(site) if by_operator else [])]
 
 

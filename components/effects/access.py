@@ -20,9 +20,7 @@ AGGREGATION = "Kubernetes 1.34, pkg/controller/clusterroleaggregation"
 ADMISSION = "Kubernetes 1.34, apiserver pkg/admission/plugin/policy, plugin/webhook"
 AGGREGATED = "rbac.authorization.k8s.io/aggregate-to-"
 
-NODES_LIVE_BY = frozenset(
-    {"*", "nodes", "leases", "pods", "bindings", "csinodes", "serviceaccounts"}
-)
+NODES_LIVE_BY = {"*", "nodes", "leases", "pods", "bindings", "csinodes", "serviceaccounts"}
 """Resources that a node lives by: one whose status and lease cannot be written counts as failed."""
 
 

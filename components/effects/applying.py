@@ -52,9 +52,9 @@ class Fixed(NamedTuple):
     only on an object that says ``immutable: true``."""
 
     path: str
-    replaces: bool
-    refuses: bool
     source: str
+    replaces: bool = True
+    refuses: bool = True
     if_immutable: bool = False
 
     def holds(self, change: ObjectChange) -> bool:

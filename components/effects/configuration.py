@@ -1,9 +1,6 @@
 """Effects of changes to ConfigMaps and Secrets on the pods that read them. Readers are found among
 the objects of the same site and cluster.
 
-Pulumi makes a ConfigMap or a Secret anew when its data changes, as nobody told it that they may
-change in place. Pods that run keep what they mounted meanwhile, and then get the new content.
-
 Source: Kubernetes 1.34, pkg/kubelet (kubelet_pods.go, pod_workers.go, util/manager/
 watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validation/validation.go.
 """
@@ -11,11 +8,12 @@ watch_based_manager.go), pkg/volume/configmap and secret, pkg/apis/core/validati
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from components.effects import Effect, Effects, Field, Impact, Name, ObjectChange, Side, SiteChange
-from components.effects.applying import FORCE_NEW, Fixed, Kind, effect, former, not_known
+from components.effects import Effects, Field, Impact, Name, ObjectChange, Side, SiteChange
+from components.effects.applying import FORCE_NEW, effect, former, not_known
 from components.effects.networks import settings
 from components.effects.pods import TEMPLATES, pod_spec
-from components.effects.rules import Judge, harmless
+from components.effects.rules import say_more
+from components.effects.table import read_kinds
 from components.making.manifest import Json, Manifest
 from components.making.told import Told
 from schemas.kubernetes.bodies import items, mapping
@@ -24,7 +22,6 @@ TOLD = Told(__file__)
 KUBELET = "Kubernetes 1.34, pkg/kubelet"
 REFRESHED = f"{KUBELET}/pod_workers.go, {KUBELET}/util/manager/watch_based_manager.go"
 FIXED_THERE = f"{KUBELET}/kubelet_pods.go (makeMounts, makeEnvironmentVariables)"
-CORE = "Kubernetes 1.34, pkg/apis/core/validation/validation.go"
 NOBODY = "foresite, components/effects/configuration.py"
 
 _NAMES = {
@@ -102,8 +99,8 @@ def content(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     if old.key != change.one.key:
         yield from removal(site, change, field)
         return
-    if old.body.get("immutable") is True:
-        yield _immutable(change, field)
+    if immutable(site, change, field):
+        yield from _TABLE.judges["refused"](site, change, field)
         return
     known = settings(site, change, field)
     if known is not None:
@@ -136,10 +133,9 @@ def _both(site: SiteChange, change: ObjectChange) -> list[Reader]:
     return list(found.values())
 
 
-def _immutable(change: ObjectChange, field: Field) -> Effect:
-    """Reached where the object is not created again: the API server refuses."""
-    why = "it is immutable, so the API server refuses other content"
-    return effect(change, field, Impact.NONE, why, CORE)
+def immutable(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
+    """True of an object that says so; one that is not created again the API server refuses."""
+    return former(change).body.get("immutable") is True
 
 
 def _nobody(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -151,13 +147,12 @@ def replacement(site: SiteChange, change: ObjectChange, field: Field) -> Effects
     """Deleted and created again under one name: readers get the new content, unless their kubelet
     has stopped looking, as it does for what is immutable."""
     old = former(change)
-    if old.body.get("immutable") is not True or old.key != change.one.key:
+    if not immutable(site, change, field) or old.key != change.one.key:
         yield from content(site, change, field)
         return
     mutable = old._replace(body={**old.body, "immutable": False})
-    for each in content(site, change._replace(before=mutable), field):
-        why = f"{each.why}; it was immutable, so running pods keep the old content"
-        yield each._replace(why=why)
+    words = "it was immutable, so running pods keep the old content"
+    yield from say_more(content(site, change._replace(before=mutable), field), words)
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -175,24 +170,6 @@ def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         yield from _nobody(site, change, field)
 
 
-def mark(_site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """``immutable`` may be set, and never taken back."""
-    if former(change).body.get("immutable") is True:
-        return [_immutable(change, field)]
-    why = "it can no longer change in place from now on"
-    return [effect(change, field, Impact.NONE, why, CORE)]
-
-
-_ADDED = harmless("nothing reads it before a pod that names it starts", NOBODY)
-
-
-def _kind(name: str, *fields: str, fixed: tuple[Fixed, ...] = ()) -> Kind:
-    judged: tuple[tuple[str, Judge], ...] = tuple((each, content) for each in fields)
-    # The shell tells Pulumi that the others may change in place (enable_config_map_mutable).
-    anew = (Fixed(each, True, False, source=FORCE_NEW, if_immutable=True) for each in fields)
-    return Kind(name, _ADDED, removal, (*judged, ("immutable", mark)), (*anew, *fixed), replacement)
-
-
-CONFIG_MAP = _kind("ConfigMap", "data", "binaryData")
-SECRET = _kind("Secret", "data", "stringData", fixed=(Fixed("type", True, True, CORE),))
-CONFIGURATION = (CONFIG_MAP, SECRET)
+_TABLE = read_kinds({"FORCE_NEW": FORCE_NEW, **globals()})
+CONFIGURATION = _TABLE.kinds
+CONFIG_MAP = _TABLE.kind("ConfigMap")

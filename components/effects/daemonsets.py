@@ -61,14 +61,11 @@ def strategy(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     if kinds[0] != ON_DELETE or kinds[1] == ON_DELETE:
         why = "how pods are replaced when the template changes; none is replaced by that"
         return [effect(change, field, Impact.NONE, why, UPDATE)]
-    hosts = {name: Fit.MAYBE for name, fit in _both(site, change).items() if fit is not Fit.NO}
+    both = pods.on_both(site, pods.places(site.after, after))
+    hosts = {name: Fit.MAYBE for name, fit in both.items() if fit is not Fit.NO}
     its = f"pods of {after.title}"
     why = f"those {its} that still have an older template restart, {_pace(after, len(hosts))}"
     return pods.restart(site, change, field, (why, UPDATE), hosts, running(site.side, hosts))
-
-
-def _both(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
-    return pods.on_both(site, pods.places(site.after, change.after))
 
 
 def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -76,8 +73,8 @@ def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     why = f"a pod of {change.one.title} starts on each host that it fits"
     if (pods.pod_spec(change.one) or {}).get("priorityClassName"):
         why += "; where a host is full it preempts pods of lower priority"
-    words = (why, f"{CONTROLLER}, {PREEMPTION}")
-    yield from pods.restart(site, change, field, words, _both(site, change))
+    hosts = pods.on_both(site, pods.places(site.after, change.after))
+    yield from pods.restart(site, change, field, (why, f"{CONTROLLER}, {PREEMPTION}"), hosts)
 
 
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from components.making.manifest import Json
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.management import PROVISIONING_LIMIT
 
 OUT = "out"
@@ -106,10 +107,8 @@ class Fleet:
     @cached_property
     def pools(self) -> Mapping[str, tuple[Group, ...]]:
         """The groups of each pool."""
-        found: dict[str, tuple[Group, ...]] = {}
-        for group in self.groups:
-            found[group.pool] = (*found.get(group.pool, ()), group)
-        return found
+        found = group_by_key((group.pool, group) for group in self.groups)
+        return {pool: tuple(groups) for pool, groups in found.items()}
 
     @cached_property
     def group_of_owner(self) -> Mapping[tuple[str, str], Group]:

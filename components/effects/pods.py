@@ -43,19 +43,14 @@ def places(side: Side | None, manifest: Manifest | None) -> dict[str, Fit]:
     return fits(side, pod_spec(manifest) or {})
 
 
-class Moves(NamedTuple):
-    """The moves of a DaemonSet's pods on the hosts that both sides have: where pods stay, where
-    they come or go, and where a label outside Git may decide that."""
-
-    stay: dict[str, Fit]
-    move: dict[str, Fit]
-
-
-def moves(site: SiteChange, before: Manifest, after: Manifest) -> Moves:
-    """The hosts where pods stay, and those where they come or go."""
+def moves(
+    site: SiteChange, before: Manifest, after: Manifest
+) -> tuple[dict[str, Fit], dict[str, Fit]]:
+    """The hosts, of those that both sides have, where a DaemonSet's pods stay, and those where they
+    come or go; a label outside Git may decide that."""
     old, new = places(site.before, before), places(site.after, after)
     same = _placement(before) == _placement(after)
-    stay, move = {}, {}
+    stay, move = dict[str, Fit](), dict[str, Fit]()
     for host in (each for each in new if each in old):
         pair = (old[host], new[host])
         if pair == (Fit.NO, Fit.NO):
@@ -64,7 +59,7 @@ def moves(site: SiteChange, before: Manifest, after: Manifest) -> Moves:
             stay[host] = pair[1]
         else:
             move[host] = Fit.MAYBE if Fit.MAYBE in pair else Fit.YES
-    return Moves(stay, move)
+    return stay, move
 
 
 def _placement(manifest: Manifest) -> list[Any]:

@@ -7,10 +7,9 @@ Source: Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldB
 a node that fits no more at once, maxUnavailable or OnDelete notwithstanding).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Iterable, Iterator
 
-from components.effects import Name, Side, SiteChange, kinds
+from components.effects import Field, Name, Side, SiteChange, kinds
 from components.effects.placement import Fit, fits, selected_labels
 from components.effects.pods import TEMPLATES, pod_spec
 from components.making.manifest import Json, Manifest, Target
@@ -20,16 +19,21 @@ from schemas.kubernetes.manifests import read_manifests
 TEMPLATE = TEMPLATES[kinds.DAEMON_SET]
 
 
-class Moved(NamedTuple):
-    """An object that selects other nodes than before, though nobody changed it, and the hosts."""
+def changed_labels(field: Field) -> set[str]:
+    """The labels that differ: one, or those of a map that comes or goes."""
+    if field is None:
+        return set()
+    if field.path[-1] != "labels":
+        return {str(field.path[-1])}
+    both = (each for each in (field.before, field.after) if isinstance(each, dict))
+    return {str(key) for each in both for key in each}
 
-    manifest: Manifest
-    hosts: Mapping[str, Fit]
 
-
-def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iterator[Moved]:
-    """The objects on both sides that select by one of the labels and now fit other hosts; those
-    whose selection itself changes are judged where that is."""
+def reselections(
+    site: SiteChange, hosts: Iterable[str], keys: set[str]
+) -> Iterator[tuple[Manifest, dict[str, Fit]]]:
+    """The objects on both sides that select by one of the labels and now fit other hosts, and which
+    hosts; those whose selection itself changes are judged where that is."""
     if site.before is None or site.after is None:
         return
     before, mine, given = _selecting(site.before), set(hosts), frozenset(keys)
@@ -42,7 +46,7 @@ def reselections(site: SiteChange, hosts: Iterable[str], keys: set[str]) -> Iter
         moved = {h: (old[h], fit) for h, fit in new.items() if h in mine and fit is not old[h]}
         found = {h: Fit.MAYBE if Fit.MAYBE in both else Fit.YES for h, both in moved.items()}
         if found:
-            yield Moved(manifest, found)
+            yield manifest, found
 
 
 def _changes(site: SiteChange, name: Name) -> bool:

@@ -7,6 +7,7 @@ and the controllers that each rule names.
 from components.effects import ABSENT, Effects, Field, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import LABELS, effect, former, not_known
 from components.effects.pods import pod_spec
+from components.effects.relabelled import changed_labels
 from components.effects.table import read_kinds
 from components.making.manifest import Target
 from schemas.kubernetes.bodies import mapping
@@ -38,7 +39,7 @@ def namespace_removal(site: SiteChange, change: ObjectChange, field: Field) -> E
 
 def namespace_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Policies, webhooks and queues select namespaces by labels that they choose."""
-    keys = _labels(field)
+    keys = changed_labels(field)
     if keys and all(key.startswith(_SAYS_NOTHING) for key in keys):
         yield from LABELS(site, change, field)
     elif keys and all(key.startswith((*_SAYS_NOTHING, POD_SECURITY_LABELS)) for key in keys):
@@ -47,16 +48,6 @@ def namespace_labels(site: SiteChange, change: ObjectChange, field: Field) -> Ef
     else:
         why = "namespaces are selected by labels; who selects by this one is not known"
         yield from not_known(why, POLICY)(site, change, field)
-
-
-def _labels(field: Field) -> set[str]:
-    """The labels that differ: one, or all of a map that comes or goes."""
-    if field is None:
-        return set()
-    if len(field.path) > 2:
-        return {str(field.path[2])}
-    both = (each for each in (field.before, field.after) if isinstance(each, dict))
-    return {str(key) for each in both for key in each}
 
 
 def definition_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:

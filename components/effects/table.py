@@ -94,8 +94,5 @@ def _kind(name: str, row: Mapping[str, Any], judge: Callable[[Any], Judge]) -> K
     return Kind(name, judge(row["added"]), judge(row["gone"]), fields, fixed, **others)
 
 
-def _fixed(
-    paths: list[str], source: str, *, replaces: bool = True, refuses: bool = True
-) -> Iterator[Fixed]:
-    for path in paths:
-        yield Fixed(path, replaces, refuses, source)
+def _fixed(paths: list[str], **said: Any) -> Iterator[Fixed]:
+    yield from (Fixed(path, **said) for path in paths)

@@ -12,7 +12,7 @@ from typing import Any
 from components.effects import Effects, Field, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.pods import on_either, restart
-from components.effects.rules import Judge
+from components.effects.rules import Judge, say_more
 from components.effects.table import read_kinds
 from components.making.manifest import Manifest
 from schemas.kubernetes.bodies import mapping
@@ -68,16 +68,14 @@ def some(
     yield from restart(site, change, field, words, on_either(site, change), limit)
 
 
-def scale(source: str, count: Count) -> Judge:
-    """A judge for more or fewer pods: only the difference starts or stops."""
-
-    def judge(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        old, new = _counts(change, count)
-        how = "more pods of {} start" if new > old else "pods of {} stop"
-        words = (f"{abs(new - old)} {how.format(change.one.title)}", source)
-        yield from restart(site, change, field, words, on_either(site, change), abs(new - old))
-
-    return judge
+def scale(
+    count: Count, source: str, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
+    """More or fewer pods: only the difference starts or stops."""
+    old, new = _counts(change, count)
+    how = "more pods of {} start" if new > old else "pods of {} stop"
+    words = (f"{abs(new - old)} {how.format(change.one.title)}", source)
+    yield from restart(site, change, field, words, on_either(site, change), abs(new - old))
 
 
 def paused(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
@@ -107,17 +105,13 @@ def stateful_set_template(site: SiteChange, change: ObjectChange, field: Field) 
     yield from some(beyond, text, STATEFUL_SET, site, change, field)
 
 
-def with_claims(judge: Judge, when: str) -> Judge:
+def with_claims(
+    when: str, judge: Judge, site: SiteChange, change: ObjectChange, field: Field
+) -> Effects:
     """``judge``, with a word where a StatefulSet lets its pods' claims, and so their data, go."""
-
-    def judge_with_claims(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-        policy = mapping(change.one.body, "spec", "persistentVolumeClaimRetentionPolicy")
-        lost = policy.get(when) == "Delete"
-        for each in judge(site, change, field):
-            why = f"{each.why}; the claims of pods that go are deleted, with their data"
-            yield each._replace(why=why) if lost else each
-
-    return judge_with_claims
+    policy = mapping(change.one.body, "spec", "persistentVolumeClaimRetentionPolicy")
+    words = "the claims of pods that go are deleted, with their data"
+    return say_more(judge(site, change, field), words if policy.get(when) == "Delete" else "")
 
 
 def with_deleted_claims(
@@ -125,16 +119,16 @@ def with_deleted_claims(
 ) -> Effects:
     """Pods of a StatefulSet that goes, or of a Deployment, which has no claims."""
     judge = partial(of_replicas, text, source)
-    yield from with_claims(judge, "whenDeleted")(site, change, field)
+    return with_claims("whenDeleted", judge, site, change, field)
 
 
 of_replicas = partial(some, replicas)
 of_a_job = partial(some, parallelism)
 of_jobs = partial(some, None)
 of_a_pod = partial(some, one)
-deployment_scale = scale(DEPLOYMENT, replicas)
-stateful_set_scale = with_claims(scale(STATEFUL_SET, replicas), "whenScaled")
-job_scale = scale(JOB, parallelism)
+deployment_scale = partial(scale, replicas, DEPLOYMENT)
+stateful_set_scale = partial(with_claims, "whenScaled", partial(scale, replicas, STATEFUL_SET))
+job_scale = partial(scale, parallelism, JOB)
 
 _TABLE = read_kinds(globals())
 WORKLOADS, CRON_JOBS = _TABLE.kinds, _TABLE.kind("CronJob.batch")

@@ -7,7 +7,7 @@ import yaml
 
 from components.machines.host_settings import host_file
 from components.making.dump import dump
-from components.making.manifest import Json, prune
+from components.making.manifest import Json, filled, prune
 from components.making.told import Told
 from schemas.facts.secret_references import ENCRYPTION_KEY
 from schemas.facts.site import Site
@@ -71,22 +71,15 @@ def _text(site: Site, path: str) -> str:
 
 def _issuer(site: Site, given: Issuer) -> Json:
     """A JWT authenticator. Several audiences need a policy, and one must have none."""
-    issuer = {
-        "url": given.url,
-        "audiences": list(given.audiences),
-        "audienceMatchPolicy": "MatchAny" if len(given.audiences) > 1 else None,
-        "certificateAuthority": _text(site, given.ca_certificate) if given.ca_certificate else None,
-    }
-    claims = {"username": given.username_claim, "groups": given.groups_claim}
-    mappings = {key: {"claim": claim, "prefix": given.prefix} for key, claim in claims.items()}
-    return prune(
-        {
-            "issuer": issuer,
-            "claimValidationRules": _conditions(given.claims_must),
-            "claimMappings": mappings,
-            "userValidationRules": _conditions(given.users_must),
-        }
+    (found,) = filled(
+        __file__,
+        **given.model_dump(),
+        policy="MatchAny" if len(given.audiences) > 1 else None,
+        authority=_text(site, given.ca_certificate) if given.ca_certificate else None,
+        claims=_conditions(given.claims_must),
+        users=_conditions(given.users_must),
     )
+    return prune(found)
 
 
 def _conditions(given: dict[str, str]) -> list[Json] | None:

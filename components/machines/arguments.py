@@ -6,7 +6,7 @@ admission alone knows are on none, so it is told to ignore exactly these.
 
 from components.machines.apiserver import api_server
 from components.making.dump import dump
-from components.making.manifest import Json, prune
+from components.making.manifest import Json, filled, prune
 from components.making.told import Told
 from schemas.facts.feature_gates import api_server_gates, gate_list, runtime_config, scheduler_gates
 from schemas.facts.site import Site
@@ -29,21 +29,17 @@ def cluster_configuration(site: Site) -> Json:
         "config": SCHEDULER_CONFIG if ignored else "",
         "feature-gates": gate_list(scheduler_gates(site)),
     }
-    found = prune(
-        {
-            "apiServer": {
-                **_arguments(server, given.api_server),
-                "extraVolumes": mounts or None,
-                "certSANs": list(site.file.cluster.certificate_names) or None,
-            },
-            "controllerManager": _arguments({}, given.controller_manager),
-            "scheduler": {
-                **_arguments(scheduler, given.scheduler),
-                "extraVolumes": TOLD.rows("mounts", path=SCHEDULER_CONFIG) if ignored else None,
-            },
-            "etcd": {"local": _arguments({}, given.etcd)},
-        }
+    (found,) = filled(
+        __file__,
+        server=_arguments(server, given.api_server),
+        mounts=mounts or None,
+        names=list(site.file.cluster.certificate_names) or None,
+        manager=_arguments({}, given.controller_manager),
+        scheduler=_arguments(scheduler, given.scheduler),
+        configured=TOLD.rows("mounts", path=SCHEDULER_CONFIG) if ignored else None,
+        etcd=_arguments({}, given.etcd),
     )
+    found = prune(found)
     if not found and site.file.accelerators is not None:
         # It can change but never go (Cluster API 1.13, webhooks/kubeadmcontrolplane.go), and the
         # site may have needed more of it before: this says what Kubernetes' hardening guides ask.

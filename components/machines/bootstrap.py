@@ -17,7 +17,6 @@ from components.making.dump import dump
 from components.making.manifest import Json, filled
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import copied_to_nodes, kubelet_argument
-from schemas.model.first_boot import FirstBoot
 from schemas.model.host_agent import InPlace
 from schemas.model.site_file import Pool
 
@@ -54,9 +53,7 @@ def registration(site: Site, pool: Pool) -> Json:
     extra = [{"name": name, "value": value} for name, value in arguments.items() if value]
     found: Json = {"name": "{{ ds.meta_data.local_hostname }}", "kubeletExtraArgs": extra}
     if pool.taints is not None:
-        found["taints"] = [
-            taint.model_dump(mode="json", exclude_defaults=True) for taint in pool.taints
-        ]
+        found["taints"] = [t.model_dump(mode="json", exclude_defaults=True) for t in pool.taints]
     return {"nodeRegistration": found, "patches": {"directory": PATCHES}}
 
 
@@ -94,7 +91,7 @@ def files(site: Site, pool: Pool) -> list[Json]:
 
 def commands(site: Site, pool: Pool) -> list[str]:
     """The commands that a pool's hosts run before they join: the files above take effect."""
-    boot: FirstBoot = site.first_boot(pool)
+    boot = site.first_boot(pool)
     found = [PROGRAM] if data_disks_script(site, pool) else []
     # Also without any where an agent may bring them.
     trusted = boot.ca_certificates or applies(site, pool, InPlace.CERTIFICATES)

@@ -30,7 +30,9 @@ def control_plane(site: Site) -> list[Manifest]:
     if stays := kept_machines(site, pool):
         return [as_kept(site, stays, "KubeadmControlPlane", pool)]
     data = data_template(site, pool)
-    template = machine_template(site, pool, data)
+    template, seconds = machine_template(site, pool, data), 60 * site.profile(pool).install_minutes
+    times = {"minHealthyPeriodSeconds": 4 * seconds, "retryPeriodSeconds": 2 * seconds}
+    replaces = pool.health_check.remedy is Remedy.REPLACE
     (body,) = filled(
         __file__,
         metadata=metadata(site, management_names(site).control_plane),
@@ -43,17 +45,9 @@ def control_plane(site: Site) -> list[Manifest]:
         deletion=deletion(pool),
         taints=machine_taints(pool),
         config=_config(site, pool),
-        remediation=_remediation(site, pool),
+        remediation={"remediation": {"maxRetry": 3, **times}} if replaces else {},
     )
     return [data, template, Manifest("KubeadmControlPlane", body, protect=True)]
-
-
-def _remediation(site: Site, pool: Pool) -> Json:
-    if pool.health_check.remedy is not Remedy.REPLACE:
-        return {}
-    seconds = 60 * site.profile(pool).install_minutes
-    times = {"minHealthyPeriodSeconds": 4 * seconds, "retryPeriodSeconds": 2 * seconds}
-    return {"remediation": {"maxRetry": 3, **times}}
 
 
 def _config(site: Site, pool: Pool) -> Json:

@@ -14,6 +14,7 @@ from schemas.facts.adopted import kept_machines
 from schemas.facts.site import Site
 from schemas.kubernetes import node_labels
 from schemas.kubernetes.bodies import mapping
+from schemas.kubernetes.grouping import group_by_key
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Role, VirtualIp
 from schemas.reading.host_list import OUT, SPARE
@@ -77,7 +78,11 @@ def _hosts(listed: tuple[Listed, ...]) -> tuple[Host, ...]:
 
 def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
     control_plane = pool.role is Role.CONTROL_PLANE
-    profile = site.profile(pool)
+    profile, drain = site.profile(pool), pool.rollout.drain_timeout_seconds
+    pace = Pace(profile.install_minutes, drain, startup_timeout(site, pool))
+    cards, shown = profile.accelerators, Accelerators()
+    if cards:
+        shown = Accelerators(site.model(pool) or cards.model, site.devices(pool))
     apart = pool.rollout.by_zone and not control_plane
     for zone in site.zones_of(pool) if apart else ("",):
         name = f"MachineDeployment/{_logical(pool.name, zone)}"
@@ -90,17 +95,9 @@ def _groups(site: Site, pool: Pool, hosts: Sequence[Host]) -> Iterator[Group]:
             replicas=site.replicas(pool, zone or None),
             labels=_group_labels(site, pool),
             taints=tuple(node_taints(pool)),
-            pace=Pace(
-                profile.install_minutes,
-                pool.rollout.drain_timeout_seconds,
-                startup_timeout(site, pool),
-            ),
+            pace=pace,
             unhealthy_percent=pool.health_check.max_unhealthy_percent,
-            accelerators=Accelerators(
-                site.model(pool) or profile.accelerators.model, site.devices(pool)
-            )
-            if profile.accelerators
-            else Accelerators(),
+            accelerators=shown,
             domain=node_labels.RACK_LABEL if profile.nvlink_domain else "",
         )
 
@@ -124,14 +121,14 @@ def _group_labels(site: Site, pool: Pool) -> dict[str, str]:
 
 
 def _about(groups: tuple[Group, ...]) -> dict[Name, tuple[Group, ...]]:
-    found: dict[Name, tuple[Group, ...]] = {}
+    found: list[tuple[Name, Group]] = []
     for group in groups:
         logical = _logical(group.pool, group.zone)
         names = [f"{kind}/{logical}" for kind in _OF_GROUPS]
         names += [f"{kind}/{group.pool}" for kind in _OF_POOLS]
-        for name in dict.fromkeys((group.owner, *((COMPONENT, each) for each in names))):
-            found[name] = (*found.get(name, ()), group)
-    return found
+        every = dict.fromkeys((group.owner, *((COMPONENT, each) for each in names)))
+        found += [(name, group) for name in every]
+    return {name: tuple(its) for name, its in group_by_key(found).items()}
 
 
 def _logical(pool: str, zone: str) -> str:

@@ -8,7 +8,7 @@ vain request would block the health check of the others (CAPM3 1.13, metal3remed
 from pathlib import Path
 
 from components.machines.names import CLUSTER_LABEL, CONTROL_PLANE_LABEL, metadata
-from components.making.manifest import Json, Manifest, filled
+from components.making.manifest import Manifest, filled
 from schemas.facts.adopted import kept_machines, management_names
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
@@ -36,13 +36,8 @@ def health_check(site: Site, pool: Pool) -> Manifest:
     check = pool.health_check
     control_plane = pool.role is Role.CONTROL_PLANE
     share = site.replicas(pool) * check.max_unhealthy_percent // 100
-    remediation: Json = {
-        "triggerIf": {"unhealthyLessThanOrEqualTo": 1 if control_plane else max(1, share)}
-    }
-    if check.remedy is Remedy.REBOOT:
-        template = remediation_template(site, pool).body
-        remediation["templateRef"] = {key: template[key] for key in ("apiVersion", "kind")}
-        remediation["templateRef"]["name"] = pool.name
+    made = remediation_template(site, pool).body
+    reference = {"apiVersion": made["apiVersion"], "kind": made["kind"], "name": pool.name}
     (body,) = filled(
         __file__,
         metadata=metadata(site, pool.name, **{CLUSTER_LABEL: management_names(site).cluster}),
@@ -50,7 +45,8 @@ def health_check(site: Site, pool: Pool) -> Manifest:
         selector={CONTROL_PLANE_LABEL: ""} if control_plane else {POOL_LABEL: pool.name},
         startup=startup_timeout(site, pool),
         timeout=check.unhealthy_timeout_seconds,
-        remediation=remediation,
+        most=1 if control_plane else max(1, share),
+        template={"templateRef": reference} if check.remedy is Remedy.REBOOT else {},
     )
     return Manifest(f"MachineHealthCheck/{pool.name}", body)
 

@@ -1,8 +1,6 @@
 """Names that the parts of the component share: API versions, labels, annotations, metadata."""
 
-from typing import Any
-
-from components.making.manifest import labels
+from components.making.manifest import Json, metadata_of
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 
@@ -44,10 +42,6 @@ def group(api_version: str) -> str:
     return api_version.partition("/")[0]
 
 
-def metadata(site: Site, name: str, **more: str) -> dict[str, Any]:
+def metadata(site: Site, name: str, **more: str) -> Json:
     """The metadata of a namespaced object; ``more`` are further labels by key."""
-    return {
-        "name": name,
-        "namespace": management_names(site).namespace,
-        "labels": {**labels(site.name, COMPONENT), **more},
-    }
+    return metadata_of(COMPONENT, site, name, management_names(site).namespace, **more)

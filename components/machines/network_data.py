@@ -32,9 +32,8 @@ def network_data(site: Site, pool: Pool) -> Json:
         networks.append(_network(name, device, host_networks.pool_name(site, name), routes))
     found: Json = {"ipv4": networks}
     if host_networks.is_dual(site):
-        found["ipv6"] = [
-            _network("primary6", primary, host_networks.pool_name(site, host_networks.V6), ["::/0"])
-        ]
+        addresses = host_networks.pool_name(site, host_networks.V6)
+        found["ipv6"] = [_network("primary6", primary, addresses, ["::/0"])]
     return {
         "links": _links(layout) if layout else {"ethernets": boot},
         "networks": found,
@@ -47,10 +46,7 @@ def addresses_to_metadata(site: Site, pool: Pool) -> Json:
     if not host_networks.names_addresses(site, pool):
         return {}
     keys = {"ip4": ""} | ({"ip6": host_networks.V6} if host_networks.is_dual(site) else {})
-    rows = [
-        {"key": key, "name": host_networks.pool_name(site, network)}
-        for key, network in keys.items()
-    ]
+    rows = [{"key": key, "name": host_networks.pool_name(site, of)} for key, of in keys.items()]
     return {"ipAddressesFromPool": rows}
 
 
@@ -68,18 +64,11 @@ def _links(layout: NicLayout) -> Json:
         for link, vlan in [host_networks.split_device(device)]
         if vlan
     ]
-    bonds = [
-        _link(
-            layout,
-            name,
-            name=name,
-            bondMode=bond.mode.value,
-            bondXmitHashPolicy=bond.hash.value,
-            parameters=[{"name": "miimon"}],
-            bondLinks=sorted(bond.nics),
-        )
-        for name, bond in sorted(layout.bonds.items())
-    ]
+    bonds = []
+    for name, bond in sorted(layout.bonds.items()):
+        how: Json = {"bondMode": bond.mode.value, "bondXmitHashPolicy": bond.hash.value}
+        how |= {"parameters": [{"name": "miimon"}], "bondLinks": sorted(bond.nics)}
+        bonds.append(_link(layout, name, name=name, **how))
     nics = [_link(layout, nic, name=nic, type="phy") for nic in sorted(layout.nics)]
     found = {"ethernets": nics, "bonds": bonds, "vlans": vlans}
     return {kind: links for kind, links in found.items() if links}

@@ -12,10 +12,10 @@ from components.machines.firmware import firmware
 from components.machines.health import health_checks
 from components.machines.host_agent import host_agent
 from components.machines.hosts import hosts
-from components.machines.names import metadata
+from components.machines.names import COMPONENT, metadata
 from components.machines.upgrade import worker_version_guard
 from components.machines.workers import workers
-from components.making.manifest import Manifest, annotate, filled
+from components.making.manifest import Manifest, annotate, filled, metadata_of
 from components.making.pod_security import pod_security_labels
 from schemas.facts.adopted import kept
 from schemas.facts.site import Site
@@ -42,8 +42,7 @@ def namespace(site: Site) -> list[Manifest]:
     That of an adopted site is somebody else's."""
     if site.file.adopted:
         return []
-    found = {key: value for key, value in metadata(site, site.name).items() if key != "namespace"}
-    found["labels"] = {**found["labels"], **pod_security_labels("restricted")}
+    found = metadata_of(COMPONENT, site, site.name, **pod_security_labels("restricted"))
     body = {"apiVersion": "v1", "kind": "Namespace", "metadata": found}
     return [Manifest("Namespace", body, protect=True)]
 

@@ -192,11 +192,8 @@ def _domains(group: Group, plan: PoolPlan) -> Iterator[str]:
     count = len(sizes)
     whole = sorted(sizes.values())[: max(0, count - taken - len(group.hosts) + group.replicas)]
     each = " and ".join(f"{size} of {size}" for size in sorted({*whole}))
-    kept = (
-        f"{len(whole)} keep{'s' * (len(whole) == 1)} {each}"
-        if whole
-        else "none surely keeps all its"
-    )
+    keep = f"{len(whole)} keep{'s' * (len(whole) == 1)} {each}"
+    kept = keep if whole else "none surely keeps all its"
     yield TOLD.say("racks", count=count, s="s" * (count > 1), kept=kept)
     if count > 1 and taken < group.replicas:
         yield TOLD.say("by_name", taken=min(taken, count), count=count)
@@ -218,11 +215,7 @@ def capacity(
     # The machines that groups give up or replace are counted; what else takes hosts out comes to
     # them.
     apart = (Impact.UNKNOWN, Impact.DRAIN)
-    lost = [
-        each
-        for each in gone
-        if each.at_once is None and (each.name not in owners or each.impact in apart)
-    ]
+    lost = [e for e in gone if e.at_once is None and (e.name not in owners or e.impact in apart)]
     certain = {host for each in lost if each.at_most is None for host in each.hosts}
     out = dict.fromkeys(fleet.pools, 0)
     for group in fleet.groups:

@@ -91,6 +91,5 @@ def deletion(pool: Pool) -> Json:
 
 
 def _reference(template: Manifest) -> Json:
-    kind = template.body["kind"]
-    api = names.INFRASTRUCTURE_API if kind.startswith("Metal3") else names.BOOTSTRAP_API
-    return {"apiGroup": names.group(api), "kind": kind, "name": template.body["metadata"]["name"]}
+    api, kind, _, name = template.key
+    return {"apiGroup": names.group(api), "kind": kind, "name": name}

@@ -4,16 +4,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from components.making.manifest import (
-    Json,
-    Manifest,
-    Target,
-    filled,
-    labels,
-    metadata_of,
-    prune,
-    site_object,
-)
+from components.making.manifest import Json, Manifest, by_kind, filled, metadata_of, prune
 from components.making.pod_security import POD_SECURITY, SECURITY, pod_security_labels
 from components.making.taints import tolerations
 from schemas.facts.site import Site
@@ -51,7 +42,6 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
     """The DaemonSet of a part on a pool. No token: none of these asks the API server, unless
     ``pod`` names a ServiceAccount."""
     name = f"{daemon.name}-{pool.name}"
-    ours = labels(site.name, daemon.component)
     match = {"app.kubernetes.io/name": daemon.name, POOL_LABEL: pool.name}
     spec: Json = {
         "automountServiceAccountToken": "serviceAccountName" in daemon.pod,
@@ -64,19 +54,17 @@ def on_pool(site: Site, pool: Pool, daemon: Daemon) -> Manifest:
         **daemon.pod,
     }
     spec.setdefault("securityContext", POD_SECURITY)
-    every = {**ours, **match}
+    metadata = metadata_of(daemon.component, site, name, daemon.namespace, **match)
     (body,) = filled(
         __file__,
-        name=name,
-        namespace=daemon.namespace,
-        labels=every,
+        metadata=metadata,
         settling={"minReadySeconds": daemon.min_ready_seconds} if daemon.min_ready_seconds else {},
         match=match,
         at_once=MAX_UNAVAILABLE,
-        pod_metadata=prune({"labels": every, "annotations": dict(daemon.annotations)}),
+        pod_metadata=prune({"labels": metadata["labels"], "annotations": dict(daemon.annotations)}),
         pod=prune(spec),
     )
-    return Manifest(f"DaemonSet/{daemon.name}/{pool.name}", body, target=Target.SITE)
+    return by_kind([body], f"{daemon.name}/{pool.name}")[0]
 
 
 def container(
@@ -114,4 +102,5 @@ def namespace(site: Site, name: str, component: str, level: str) -> Manifest:
     """A namespace of ours on the site's own cluster, protected as everything in it goes with it;
     ``level``: its Pod Security Standard, privileged where pods have paths of their host."""
     metadata = metadata_of(component, site, name, **pod_security_labels(level))
-    return site_object(f"Namespace/{name}", "v1", metadata)._replace(protect=True)
+    body = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+    return by_kind([body], name, protect=True)[0]

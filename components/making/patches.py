@@ -13,14 +13,7 @@ from posixpath import normpath
 from typing import Any, NamedTuple
 
 from components.making.json_patch import PatchError, Selected, apply_operation, same, tokens
-from components.making.manifest import (
-    ARGO_OPTIONS,
-    FLUX_GUARD,
-    Json,
-    Manifest,
-    hash_name,
-    name_content,
-)
+from components.making.manifest import ARGO_OPTIONS, FLUX_GUARD, Manifest, hash_name, name_content
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
 from schemas.kubernetes.tables import read_table
@@ -95,7 +88,7 @@ def _apply(
             message = f"{manifest.title} cannot take {operation.op} {operation.path}: {error}"
             return PatchFault(at, Code.PATCH_FAILED, message, error.fix)
         looks = operation.op == "test"
-        if not looks and (row := _refusal(component, manifest, operation.path, (body, after))):
+        if not looks and (row := _refusal(component, manifest, operation.path, body, after)):
             message = f"{operation.path} of {manifest.title} is not for a patch: {row['why']}"
             return PatchFault(at, Code.PATCH_REFUSED, message, row["instead"])
         body = after
@@ -107,22 +100,21 @@ def _apply(
 
 
 def _refusal(
-    component: str, manifest: Manifest, path: str, change: tuple[Json, Json]
+    component: str, manifest: Manifest, path: str, before: Any, after: Any
 ) -> dict[str, Any] | None:
     """The row that an operation breaks; None where it may be done."""
-    before, after = change
     steps = tokens(path)
     for row in _ROWS:
+        its = component in row.get("components", [component])
         mine = any(fnmatchcase(manifest.kind, each) for each in row["kinds"])
-        if component not in row.get("components", [component]) or component in row.get("but", ()):
-            mine = False
-        if not mine:
+        if not mine or not its or component in row.get("but", ()):
             continue
         starts = [tokens(each) for each in row.get("only", ())]
         if "only" in row and all(each != steps[: len(each)] for each in starts):
             return row
-        kept = [f"{a}{b}" for a in row.get("templates", [""]) for b in row.get("paths", ())]
-        if any(not same(*([*_at(side, tokens(each))] for side in change)) for each in kept):
+        texts = (f"{a}{b}" for a in row.get("templates", [""]) for b in row.get("paths", ()))
+        kept = [tokens(each) for each in texts]
+        if any(not same([*_at(before, each)], [*_at(after, each)]) for each in kept):
             return row
     if [*_own(before)] != [*_own(after)]:
         why = "rules, selectors and guards of Foresite know objects by it"
@@ -136,7 +128,7 @@ def _refusal(
     return None
 
 
-def _not_in_name(body: Json, manifest: Manifest) -> list[Any]:
+def _not_in_name(body: Any, manifest: Manifest) -> list[Any]:
     """What the name of a template does not follow."""
     if not manifest.not_in_name:
         return []
@@ -152,12 +144,8 @@ def _at(value: Any, path: Sequence[str | Selected]) -> Iterator[Any]:
         yield value
         return
     token, *rest = path
-    items: list[tuple[Any, Any]] = []
-    if isinstance(value, dict):
-        items = [*value.items()]
-    elif isinstance(value, list):
-        items = [*enumerate(value)]
-    for key, item in items:
+    rows = value if isinstance(value, list) else ()
+    for key, item in value.items() if isinstance(value, dict) else enumerate(rows):
         if isinstance(token, Selected):
             fits = isinstance(item, dict) and fnmatchcase(_selected(item, token), token.value)
         else:
@@ -205,7 +193,7 @@ def _named_anew(made: Sequence[Manifest], found: Sequence[Manifest]) -> list[Man
     return result
 
 
-def _named(prefix: str, spec: Json, made: Manifest) -> str:
+def _named(prefix: str, spec: Any, made: Manifest) -> str:
     return hash_name(prefix, name_content(spec, made.not_in_name))
 
 

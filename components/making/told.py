@@ -16,6 +16,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
 
 SHARED = {name.lower(): each for name, each in vars(promql).items() if isinstance(each, str)}
+SHARED |= read_table(promql.__file__)["series"]
 """Values that all data may ask for: constants of :mod:`components.making.promql`, such as NODES."""
 _JOB = re.compile(r"\{@([a-z0-9-]+)")
 _PLACE = re.compile(r"<([a-z][a-z0-9_]*)>")

@@ -32,12 +32,8 @@ def recorder(site: Site) -> list[Manifest]:
     )
     found = by_kind(bodies, NAME)
     (role,) = (each for each in bodies if each["kind"] == "ClusterRole")
-    patched = {
-        group: each["resources"]
-        for each in role["rules"]
-        if "patch" in each["verbs"]
-        for group in each["apiGroups"]
-    }
+    rights = (each for each in role["rules"] if "patch" in each["verbs"])
+    patched = {group: each["resources"] for each in rights for group in each["apiGroups"]}
     # Who may change what makes pods can run any, in any namespace.
     only = annotations_alone(NAME, role["metadata"], (NAME, NAME), patched, [ANNOTATION])
     # It stands before the rights that it bounds.

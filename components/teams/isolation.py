@@ -15,11 +15,8 @@ DEVICE_MOUNTS = "nvidia-container-devices"
 OPERATOR_RUNTIME = "nvidia"
 """The RuntimeClass of the GPU operator, and the beginning of its others (-cdi, -legacy)."""
 CHANGED = TOLD.table("write")["new"]
-
-
-def templates() -> list[tuple[str, list[str]]]:
-    """API groups, and their resources with templates of pods."""
-    return [(each["group"], each["resources"]) for each in TOLD.rows("templates")]
+TEMPLATES = [(each["group"], each["resources"]) for each in TOLD.rows("templates")]
+"""API groups, and their resources with templates of pods."""
 
 
 def variables(site: Site) -> dict[str, str]:
@@ -29,22 +26,15 @@ def variables(site: Site) -> dict[str, str]:
     return found
 
 
-def rules(site: Site) -> list[Json]:
-    """The rules, in the order in which the API server asks them."""
+def rules(site: Site, name: str = "rules") -> list[Json]:
+    """The rules of pods, or of what ``name`` says (environment: ConfigMaps, and Secrets), in the
+    order in which the API server asks them."""
     (tolerated,) = TOLD.rows("tolerated")
     folders = {site.accelerators[each].device_mounts for each in site.models()}
     mounts = {DEVICE_MOUNTS, *(each.rpartition("/")[2] for each in folders if each)}
-    values = {"device_mounts": json.dumps(sorted(mounts))}
-    return _rules(site, "rules", tolerated=json.dumps(tolerated["taints"]), **values)
-
-
-def environment_rules(site: Site) -> list[Json]:
-    """The rules of ConfigMaps, and of Secrets."""
-    return _rules(site, "environment")
-
-
-def _rules(site: Site, name: str, **values: str) -> list[Json]:
-    return TOLD.rows(name, device_variables=json.dumps(device_variables(site)), **values)
+    values = {"device_mounts": sorted(mounts), "device_variables": device_variables(site)}
+    values |= {"tolerated": tolerated["taints"]}
+    return TOLD.rows(name, **{key: json.dumps(each) for key, each in values.items()})
 
 
 def device_variables(site: Site) -> list[str]:

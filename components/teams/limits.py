@@ -57,14 +57,8 @@ def _overrides(site: Site, team: Team, models: list[str]) -> list[Json]:
     if off_peak is None or not any(model in team.off_peak for model in models):
         return []
     most = {**team.accelerators, **team.off_peak}
-    return [
-        {
-            "begin": f"{each.begin:{RFC_3339}}",
-            "end": f"{each.end:{RFC_3339}}",
-            "threshold": _threshold(site, models, most),
-        }
-        for each in windows(off_peak)
-    ]
+    spans = [(f"{e.begin:{RFC_3339}}", f"{e.end:{RFC_3339}}") for e in windows(off_peak)]
+    return [{"begin": b, "end": e, "threshold": _threshold(site, models, most)} for b, e in spans]
 
 
 def quotas(site: Site) -> list[Manifest]:

@@ -1,7 +1,6 @@
 """The limits of pods of teams: Pod Security's baseline (schemas/kubernetes/pod_security.py), and
 the needs of RDMA beyond it."""
 
-from components.making.manifest import Json
 from components.making.told import Told
 from components.teams.namespaces import RDMA_LABEL, Rdma
 from schemas.kubernetes import pod_security
@@ -20,16 +19,13 @@ def _one_of(values: tuple[str, ...]) -> str:
     return f"[{', '.join(repr(each) for each in values)}]"
 
 
-VALUES = {
-    "host_network": Rdma.HOST_NETWORK.value,
-    "capabilities": _one_of(pod_security.BASELINE_CAPABILITIES),
-    "apparmor": pod_security.APPARMOR,
-    "selinux_types": _one_of(("", *pod_security.SELINUX_TYPES)),
-    "sysctls": _one_of(pod_security.SYSCTLS),
-}
-
-
-def rules() -> list[Json]:
-    """The rules, in the order in which the API server asks them: CEL expressions that must hold,
-    each with what a person reads where it does not."""
-    return TOLD.rows("rules", **VALUES)
+RULES = TOLD.rows(
+    "rules",
+    host_network=Rdma.HOST_NETWORK.value,
+    capabilities=_one_of(pod_security.BASELINE_CAPABILITIES),
+    apparmor=pod_security.APPARMOR,
+    selinux_types=_one_of(("", *pod_security.SELINUX_TYPES)),
+    sysctls=_one_of(pod_security.SYSCTLS),
+)
+"""The rules, in the order in which the API server asks them: CEL expressions that must hold, each
+with what a person reads where it does not."""

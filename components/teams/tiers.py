@@ -8,7 +8,6 @@ PriorityClass into a pod that names none), pkg/quota/v1/evaluator/core/pods.go
 from components.making.manifest import Json, Manifest, site_object
 from components.teams.names import metadata, priorities_of, resource_quotas
 from schemas.facts.site import Site
-from schemas.model.scheduling import Team
 
 SCOPE = "PriorityClass"
 OTHER_PRIORITIES = "other-priorities"
@@ -33,13 +32,11 @@ def priority_classes(site: Site) -> list[Manifest]:
 def priority_quotas(site: Site) -> list[Manifest]:
     """For each namespace of a team a quota of no pod of any PriorityClass but its own. It names
     those that are allowed, so that Kubernetes' own and those of others are refused too."""
-    return [each for team in site.scheduling.teams for each in _quotas(site, team)]
-
-
-def _quotas(site: Site, team: Team) -> list[Manifest]:
-    names = priorities_of(site, team)
-    expressions: list[Json] = [{"scopeName": SCOPE, "operator": "Exists"}]
-    if names:
-        expressions.append({"scopeName": SCOPE, "operator": "NotIn", "values": names})
-    spec: Json = {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}}
-    return resource_quotas(site, team, OTHER_PRIORITIES, spec, "priorities")
+    found = []
+    for team in site.scheduling.teams:
+        expressions: list[Json] = [{"scopeName": SCOPE, "operator": "Exists"}]
+        if names := priorities_of(site, team):
+            expressions.append({"scopeName": SCOPE, "operator": "NotIn", "values": names})
+        spec = {"hard": {"pods": "0"}, "scopeSelector": {"matchExpressions": expressions}}
+        found += resource_quotas(site, team, OTHER_PRIORITIES, spec, "priorities")
+    return found

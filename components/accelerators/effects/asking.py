@@ -2,12 +2,7 @@
 
 from components.accelerators.discovery import SEEN_DOMAIN
 from components.accelerators.effects import concerned
-from components.accelerators.effects.concerned import (
-    changes_allocation,
-    hosts_where,
-    served_on_sides,
-    unsure,
-)
+from components.accelerators.effects.concerned import changes_allocation, hosts_where, unsure
 from components.accelerators.effects.operator import MPS, restart
 from components.accelerators.sharing import CONFIG
 from components.effects import Effects, Field, ObjectChange, SiteChange
@@ -28,12 +23,9 @@ MASTER = "node-feature-discovery 0.19.0, pkg/nfd-master/nfd-api-controller.go"
 def device_labels(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Labels that show a node's devices: harmless while nothing is placed by them."""
     every = (each for side in site.sides for each in side.objects.values())
-    placed = [
-        each.title
-        for each in every
-        if each.group_kind not in ("NodeFeatureRule.nfd.k8s-sigs.io", "ConfigMap")
-        and SEEN_DOMAIN in str(each.body)
-    ]
+    kinds = ("NodeFeatureRule.nfd.k8s-sigs.io", "ConfigMap")
+    others = (each for each in every if each.group_kind not in kinds)
+    placed = [each.title for each in others if SEEN_DOMAIN in str(each.body)]
     if placed:
         why = f"{', '.join(dict.fromkeys(placed))} may be placed by these labels"
         return not_known(why, MASTER)(site, change, field)
@@ -54,7 +46,8 @@ def expected_devices(site: SiteChange, change: ObjectChange, field: Field) -> Ef
 def shared(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Cards of a pool that are divided otherwise: nobody drains the hosts for it."""
     pool = change.one.name.rpartition("/")[2]
-    ways = [each.pool.sharing for each in served_on_sides(site) if each.pool.name == pool]
+    served = concerned.served_on_sides(site)
+    ways = [each.pool.sharing for each in served if each.pool.name == pool]
     hosts = hosts_where(site, lambda _, each: each.pool.name == pool)
     if any(each and each.mig for each in ways):
         yield unsure(change, field, (TOLD.say("slices"), MIG), hosts)

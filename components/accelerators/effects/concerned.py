@@ -31,8 +31,7 @@ def hosts_where(site: SiteChange, chosen: Chosen) -> dict[str, Fit]:
 
 def served_on_sides(site: SiteChange) -> list[Served]:
     """The served pools of the state before, then those of the state after."""
-    sides = (side for side in (site.before, site.after) if side)
-    return [each for side in sides for each in served_pools(site_of(side))]
+    return [each for side in site.sides for each in served_pools(site_of(side))]
 
 
 def otherwise_served(site: SiteChange, _change: ObjectChange, _field: Field) -> bool:
@@ -43,7 +42,7 @@ def otherwise_served(site: SiteChange, _change: ObjectChange, _field: Field) -> 
 
 def changes_allocation(site: SiteChange) -> bool:
     """True if devices get to pods in another way."""
-    found = [site_of(side).file.accelerators for side in (site.before, site.after) if side]
+    found = [site_of(side).file.accelerators for side in site.sides]
     ways = [each.model_by for each in found if each]
     return len(ways) == 2 and ways[0] is not ways[1]
 
@@ -52,8 +51,8 @@ def plugin_record(side: Side | None, pool: str) -> DevicePlugin | None:
     """The device plugin of a pool on one side; None where none runs."""
     if side is None or side.fleet.context is None:
         return None
-    found = (each.record for each in served_pools(site_of(side)) if each.pool.name == pool)
-    return next((each.plugin for each in found), None)
+    every = served_pools(site_of(side))
+    return next((each.record.plugin for each in every if each.pool.name == pool), None)
 
 
 def by_operator(site: Site, each: Served) -> bool:
@@ -73,8 +72,7 @@ def unsure(
     change: ObjectChange, field: FieldChange | None, words: tuple[str, str], hosts: Iterable[str]
 ) -> Effect:
     """Nobody can tell what becomes of these hosts; ``words`` are why and the source."""
-    found = tuple(hosts)
-    impact = Impact.UNKNOWN if found else Impact.NONE
-    why, source = words
-    why = why if found else why + NOBODY
-    return effect(change, field, impact, why, source, hosts=found)
+    found, (why, source) = tuple(hosts), words
+    if not found:
+        return effect(change, field, Impact.NONE, why + NOBODY, source)
+    return effect(change, field, Impact.UNKNOWN, why, source, hosts=found)

@@ -1,7 +1,5 @@
 """Effects of changes to the GPU operator's objects, at the operator's 26.3."""
 
-from typing import Any
-
 from components.accelerators.effects.concerned import by_operator, concerning, hosts_where, unsure
 from components.accelerators.names import Served
 from components.effects import Effect, Effects, Field, Impact, ObjectChange, SiteChange
@@ -21,18 +19,15 @@ TOLD = Told(__file__)
 DRIVERS = "NVIDIA/gpu-operator 26.3.3, internal/state/driver.go"
 
 
-def restart(
-    text: str, source: str, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
-    """The pods of some parts restart; ``text`` has for ``{}`` how many at a time."""
+def restart(why: str, source: str, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
+    """The pods of some parts restart; ``why`` has for ``{}`` how many at a time."""
     hosts = hosts_where(site, by_operator)
     rolling = mapping(change.one.body, "spec", "daemonsets", "rollingUpdate")
     count = scale(rolling.get("maxUnavailable", MAX_UNAVAILABLE), running(site.side, hosts))
-    why = text.format(max(1, count))
-    told = effect(change, field, Impact.POD_RESTART, why, source)
+    told = effect(change, field, Impact.POD_RESTART, why.format(max(1, count)), source)
     yield concerning(site, told, hosts)
     clients = hosts_where(site, lambda of, each: by_operator(of, each) and _by_mps(each))
-    if clients and "device plugin" in text:
+    if clients and "device plugin" in why:
         yield unsure(change, field, (TOLD.say("clients"), MPS), clients)
 
 
@@ -60,14 +55,12 @@ def automatic(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     if policy.get("autoUpgrade") is not True:
         return [effect(change, field, Impact.NONE, TOLD.say("no_upgrade"), UPGRADE)]
     why = f"hosts whose driver is older than it should be are renewed now: {_renewal(policy)}"
-    return [
-        concerning(site, _drain_effect(change, field, why, policy), hosts_where(site, by_operator))
-    ]
+    found = _drain_effect(change, field, why, policy)
+    return [concerning(site, found, hosts_where(site, by_operator))]
 
 
 def _drain_effect(change: ObjectChange, field: Field, why: str, policy: Json) -> Effect:
-    told = effect(change, field, Impact.DRAIN, why, UPGRADE)
-    return told._replace(at_once=_at_a_time(policy))
+    return effect(change, field, Impact.DRAIN, why, UPGRADE, at_once=_at_a_time(policy))
 
 
 def _at_a_time(policy: Json) -> int:
@@ -85,12 +78,8 @@ def _renewal(policy: Json) -> str:
 def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A field of an NVIDIADriver: any of them goes into the driver's pods."""
     every = site.after.objects.values() if site.after else ()
-    policies = [
-        _upgrade_policy(each.body)
-        for each in every
-        if each.group_kind == "ClusterPolicy.nvidia.com"
-    ]
-    policy: Json = policies[0] if policies else {}
+    mine = (each.body for each in every if each.group_kind == "ClusterPolicy.nvidia.com")
+    policy = _upgrade_policy(next(mine, {}))
     if policy.get("autoUpgrade") is not True:
         return [effect(change, field, Impact.NONE, TOLD.say("stays"), DRIVERS)]
     why = f"the driver is renewed: {_renewal(policy)}"
@@ -99,10 +88,8 @@ def driver(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 def _pool_of(site: SiteChange, change: ObjectChange) -> dict[str, Fit]:
     """The hosts of the pool that an NVIDIADriver selects."""
-    names: set[Any] = {
-        mapping(each.body, "spec", "nodeSelector").get(POOL_LABEL)
-        for each in (former(change), change.one)
-    }
+    sides = (former(change), change.one)
+    names = {mapping(each.body, "spec", "nodeSelector").get(POOL_LABEL) for each in sides}
     return hosts_where(site, lambda _, each: each.pool.name in names)
 
 

@@ -60,9 +60,7 @@ def _outside(entries: Any, pool: Manifest | None) -> set[str]:
     ranges = value(pool, "spec", "pools")
     if not isinstance(entries, dict) or not isinstance(ranges, list):
         return set()
-    return {
-        address for address in entries.values() if not any(_holds(each, address) for each in ranges)
-    }
+    return {at for at in entries.values() if not any(_holds(each, at) for each in ranges)}
 
 
 def _holds(span: Json, address: str) -> bool:

@@ -8,16 +8,6 @@ from components.effects.fleet import Group
 from components.machines.effects import kinds
 from components.making.manifest import Manifest
 
-_OF_GROUPS = frozenset(
-    {
-        kinds.CONTROL_PLANE,
-        kinds.DEPLOYMENT,
-        kinds.HEALTH_CHECK,
-        kinds.REMEDIATION_TEMPLATE,
-        *kinds.TEMPLATES,
-    }
-)
-"""Kinds whose objects are about some groups of machines; others are about all."""
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
@@ -32,7 +22,7 @@ def members(side: Side | None, change: ObjectChange) -> tuple[str, ...]:
         return ()
     if change.group_kind == kinds.HOST:
         return (change.one.key[3],) if change.name in side.objects else ()
-    if change.group_kind not in _OF_GROUPS:
+    if change.group_kind not in kinds.OF_GROUPS:
         return side.fleet.names
     found = groups(side, change)
     if len(found) == 1:
@@ -78,10 +68,8 @@ def limit_below(hosts: tuple[str, ...], count: int) -> int | None:
 
 def format_path(path: Path) -> str:
     """A path for a person: ``spec.files[0].content``; steps that are no plain word in brackets."""
-    steps = (
-        f".{step}" if isinstance(step, str) and _WORD.fullmatch(step) else f"[{step}]"
-        for step in path
-    )
+    plain = (isinstance(step, str) and _WORD.fullmatch(step) for step in path)
+    steps = (f".{step}" if word else f"[{step}]" for step, word in zip(path, plain, strict=True))
     return "".join(steps).removeprefix(".")
 
 

@@ -10,9 +10,8 @@ from typing import Any
 from components.effects import ABSENT, Action, Effect, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import path
-from components.machines.effects import anykind, encryption, kinds, labels
+from components.machines.effects import anykind, encryption, kinds, labels, scale
 from components.machines.effects.concerned import format_path, limit_below, members, number, value
-from components.machines.effects.scale import DELETE_MACHINE, replica_change, staying_machines
 from components.machines.effects.templates import because
 from components.machines.effects.versions import PREFLIGHT, parse_version
 from components.making.told import Told
@@ -27,7 +26,6 @@ SCALE = f"{CONTROLLER}/scale.go"
 _EXPIRY = "Cluster API v1.13.6, util/collections/machine_filters.go, ShouldRolloutBefore"
 _REFERENCE = path("spec.machineTemplate.spec.infrastructureRef")
 _CONFIG = path("spec.kubeadmConfigSpec")
-_CHOSEN = TOLD.say("chosen", mark=DELETE_MACHINE)
 _LISTS: dict[str, dict[str, str]] = read_table(__file__)
 """Fields of the KubeadmConfigSpec that may change."""
 _BEFORE = path("spec.rollout.before")
@@ -50,7 +48,7 @@ def _roll(site: SiteChange, change: ObjectChange, field: FieldChange, what: str)
         what = "take clusterConfiguration away" if lost else "leave out a minor version"
         why = f"the webhook refuses to {what}, and with it all of this change"
         return effect(change, field, Impact.NONE, why, WEBHOOK, Action.REFUSED)
-    hosts, at_most = staying_machines(site, change)
+    hosts, at_most = scale.staying_machines(site, change)
     surge = value(change.after, *path("spec.rollout.strategy.rollingUpdate.maxSurge"))
     first = "a new one on a free host first" if surge in (1, ABSENT) else "an old one goes first"
     why = f"{what}, so Cluster API replaces the control plane's machines one at a time, {first}"
@@ -147,18 +145,9 @@ def version(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
 
 def _lagging(site: SiteChange, minor: tuple[int, ...]) -> bool:
     """True if some worker pool stays at another minor version."""
-    found = site.after.objects.values() if site.after else ()
-    version = path("spec.template.spec.version")
-    return any(
-        parse_version(value(each, *version))[:2] != minor
-        for each in found
-        if each.group_kind == kinds.DEPLOYMENT
-    )
-
-
-def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
-    """Another number of machines."""
-    yield from replica_change(site, change, field, _CHOSEN, SCALE, rolls=False)
+    at, every = path("spec.template.spec.version"), site.after.objects if site.after else {}
+    found = (each for each in every.values() if each.group_kind == kinds.DEPLOYMENT)
+    return any(parse_version(value(each, *at))[:2] != minor for each in found)
 
 
 def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
@@ -169,7 +158,7 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
     yield effect(change, None, Impact.ADD, why + _again(change), SCALE, hosts=hosts, at_most=most)
 
 
-TABLE = anykind.machine_kinds(vars(labels) | globals())
+TABLE = anykind.machine_kinds(vars(labels) | vars(scale) | globals())
 _FIELDS: list[tuple[str, Any]] = [
     (f"{at}.{each}", judge)
     for name, judge in (("mutable", config), ("first_only", init))

@@ -1,9 +1,7 @@
 """Health checks: a change of one may act at once, on machines that have failed. Which have Git does
 not say; how many may be treated at a time the check does."""
 
-from collections.abc import Iterable
-
-from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects import ABSENT, Effects, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import controlplane, workers
@@ -23,14 +21,14 @@ _ROLLING = {each.KIND: each.ROLLING_FIELDS for each in (workers, controlplane)}
 LATER = "applies to machines that fail from now on; nothing happens to a healthy one"
 
 
-def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str) -> Effect:
+def _acts(site: SiteChange, change: ObjectChange, field: FieldChange, when: str) -> Effects:
     """The check treats machines that have failed, as it will be: as many as it may at a time."""
     hosts, replaces = staying(site, change), value(change.after, *_TEMPLATE) is ABSENT
     does = "replaced: their hosts are wiped and installed again" if replaces else "power-cycled"
     why = f"{when} are {does}; Git does not say which those are, if any"
     impact = Impact.REIMAGE if replaces else Impact.REBOOT
     most = min(len(hosts), _limit(change.after, len(hosts)))
-    return effect(change, field, impact, why, CHECK, hosts=hosts, at_most=most)
+    yield effect(change, field, impact, why, CHECK, hosts=hosts, at_most=most)
 
 
 def _limit(manifest: Manifest | None, everyone: int) -> int:
@@ -39,11 +37,11 @@ def _limit(manifest: Manifest | None, everyone: int) -> int:
     return found if isinstance(found, int) else everyone
 
 
-def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """Stricter where a node may be unready for less time, or where another state counts."""
     old, new = (_limits(each) for each in change.both)
     if any(key not in old or seconds < old[key] for key, seconds in new.items()):
-        yield _acts(site, change, field, "machines unready for longer than is allowed now")
+        yield from _acts(site, change, field, "machines unready for longer than is allowed now")
     else:
         yield effect(change, field, Impact.NONE, LATER, _TARGETS)
 
@@ -51,11 +49,8 @@ def conditions(site: SiteChange, change: ObjectChange, field: FieldChange) -> It
 def _limits(manifest: Manifest | None) -> dict[tuple[str, str], int]:
     """How long a node may be in a state, by the condition and its status."""
     found = value(manifest, "spec", "checks", "unhealthyNodeConditions")
-    items = found if isinstance(found, list) else []
-    return {
-        (each.get("type", ""), each.get("status", "")): each.get("timeoutSeconds", 0)
-        for each in items
-    }
+    rows = found if isinstance(found, list) else []
+    return {(e.get("type", ""), e.get("status", "")): e.get("timeoutSeconds", 0) for e in rows}
 
 
 def replaces(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bool:
@@ -63,12 +58,12 @@ def replaces(_site: SiteChange, change: ObjectChange, _field: FieldChange) -> bo
     return value(change.after, *_TEMPLATE) is ABSENT
 
 
-def all_failed(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def all_failed(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """The machines that have failed, without a template for another remedy."""
-    yield _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
+    yield from _acts(site, change, field, "machines that have failed, power-cycled in vain or not,")
 
 
-def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """Up to how many failed machines the check acts. More because someone wants more is meant to
     act now; more because the pool has grown is not, and is one more of many at the most."""
     wanted = {each.unhealthy_percent for side in site.sides for each in groups(side, change)}
@@ -76,12 +71,12 @@ def trigger(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
     raised = _limit(change.after, everyone) > _limit(change.before, everyone)
     grown = number(change.before, *_LIMIT) and number(change.after, *_LIMIT) and len(wanted) == 1
     if raised and not grown:
-        yield _acts(site, change, field, "machines that have failed, too many until now,")
+        yield from _acts(site, change, field, "machines that have failed, too many until now,")
     else:
         yield effect(change, field, Impact.NONE, LATER, CHECK)
 
 
-def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """How long a new machine may take: too short, and it is deleted while it installs, again and
     again. Whether all are depends on how many install at a time and on the check's limit, so it is
     unknown where the same change makes machines."""
@@ -98,7 +93,7 @@ def startup(site: SiteChange, change: ObjectChange, field: FieldChange) -> Itera
         impact = Impact.UNKNOWN if makes else Impact.NONE
         return [effect(change, field, impact, why, _TARGETS, hosts=hosts)]
     if limit and (limit < was or not was):
-        return [_acts(site, change, field, f"machines without a node {limit} s after their start")]
+        return _acts(site, change, field, f"machines without a node {limit} s after their start")
     return [effect(change, field, Impact.NONE, LATER, _TARGETS)]
 
 
@@ -115,9 +110,8 @@ def _installs(site: SiteChange, check: ObjectChange) -> bool:
         if change is not None:
             rolling = _ROLLING.get(change.group_kind, ())
             was, now = (number(each, "spec", "replicas") for each in change.both)
-            if now > was or any(
-                field.path[: len(at)] == at for field in change.fields for at in rolling
-            ):
+            paths = (field.path for field in change.fields)
+            if now > was or any(its[: len(at)] == at for its in paths for at in rolling):
                 return True
     return False
 

@@ -13,5 +13,7 @@ HOST = "BareMetalHost.metal3.io"
 
 TEMPLATES = (CONFIG_TEMPLATE, DATA_TEMPLATE, MACHINE_TEMPLATE)
 """Kinds of the templates that machines are made from."""
+OF_GROUPS = frozenset((CONTROL_PLANE, DEPLOYMENT, HEALTH_CHECK, REMEDIATION_TEMPLATE, *TEMPLATES))
+"""Kinds whose objects are about some groups of machines; others are about all."""
 GUARDS = (kinds.POLICY, kinds.POLICY_BINDING)
 """They refuse an upgrade of workers before their control plane (components/machines/upgrade.py)."""

@@ -2,13 +2,13 @@
 those that a Machine no longer has (v1.13.6,
 internal/controllers/machine/machine_controller_noderef.go, patchNode)."""
 
-from collections.abc import Iterable
-
-from components.effects import ABSENT, Effect, FieldChange, Impact, ObjectChange, SiteChange
+from components.effects import ABSENT, Effects, FieldChange, Impact, ObjectChange, SiteChange
 from components.effects.applying import effect
 from components.effects.placement import Fit, running
-from components.effects.relabelled import Moved, reselections
+from components.effects.pods import Fits
+from components.effects.relabelled import changed_labels, reselections
 from components.machines.effects.concerned import limit_below, staying, value
+from components.making.manifest import Manifest
 from components.making.told import Told
 
 TOLD = Told(__file__)
@@ -16,26 +16,16 @@ PATCHED = "Cluster API v1.13.6, internal/controllers/machine/machine_controller_
 DAEMONS = "Kubernetes 1.34, pkg/controller/daemon/daemon_controller.go (podsShouldBeOnNode)"
 
 
-def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def label_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """Labels go to each Machine, and those of some domains to its node: no machine is replaced.
     DaemonSets that select nodes by them come or go."""
     why = "labels go to each Machine and some to its node, in place: no machine is replaced for it"
     yield effect(change, field, Impact.NONE, why, PATCHED)
-    for each in reselections(site, staying(site, change), _keys(field)):
-        yield _effect(site, change, field, each)
+    for manifest, fits in reselections(site, staying(site, change), changed_labels(field)):
+        yield from _moves(site, change, field, manifest, fits)
 
 
-def _keys(field: FieldChange) -> set[str]:
-    """The labels that differ: one, or those of a map."""
-    *_, last = field.path
-    if last != "labels":
-        return {str(last)}
-    sides = [each if isinstance(each, dict) else {} for each in (field.before, field.after)]
-    every = {str(key) for side in sides for key in side}
-    return {key for key in every if sides[0].get(key) != sides[1].get(key)}
-
-
-def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
+def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> Effects:
     """Taints go to each Machine and its node, in place; NoExecute evicts what runs there."""
     at = field.path[: field.path.index("taints") + 1]
     was, now = (value(each, *at) for each in change.both)
@@ -50,15 +40,16 @@ def taint_change(site: SiteChange, change: ObjectChange, field: FieldChange) -> 
     yield found
 
 
-def _effect(site: SiteChange, change: ObjectChange, field: FieldChange, found: Moved) -> Effect:
-    title, hosts = found.manifest.title, tuple(found.hosts)
-    unsure = Fit.MAYBE in found.hosts.values()
+def _moves(
+    site: SiteChange, change: ObjectChange, field: FieldChange, found: Manifest, fits: Fits
+) -> Effects:
+    title, hosts, unsure = found.title, tuple(fits), Fit.MAYBE in fits.values()
     count = running(site.side, hosts)
     most = count if unsure else limit_below(hosts, count)
-    if found.manifest.kind != "DaemonSet":
+    if found.kind != "DaemonSet":
         why = f"{title} selects other nodes by this label: what its operator does is not known"
-        return effect(change, field, Impact.UNKNOWN, why, PATCHED, hosts=hosts, at_most=most)
-    maybe = "may " if unsure else ""
-    why = TOLD.say("selects", title=title, maybe=maybe)
+        yield effect(change, field, Impact.UNKNOWN, why, PATCHED, hosts=hosts, at_most=most)
+        return
+    why = TOLD.say("selects", title=title, maybe="may " if unsure else "")
     source = f"{PATCHED}; {DAEMONS}"
-    return effect(change, field, Impact.POD_RESTART, why, source, hosts=hosts, at_most=most)
+    yield effect(change, field, Impact.POD_RESTART, why, source, hosts=hosts, at_most=most)

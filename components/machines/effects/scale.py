@@ -95,14 +95,9 @@ def room(site: SiteChange, group: Group) -> Room:
 
 
 def replica_change(
-    site: SiteChange,
-    change: ObjectChange,
-    field: FieldChange,
-    chosen: str,
-    source: str,
-    *,
-    rolls: bool,
-) -> Iterable[Effect]:
+    chosen: str, source: str, site: SiteChange, change: ObjectChange, field: FieldChange,
+    *, rolls: bool = False,
+) -> Iterable[Effect]:  # fmt: skip
     """The effect of another number of machines; ``chosen`` gives the pace and the choice of
     machines, ``rolls`` says that all of them are replaced by the same change."""
     was, now = (value(each, "spec", "replicas") for each in change.both)
@@ -156,11 +151,8 @@ def _move(site: SiteChange, owner: Name, names: Hosts, base: Effect, go: int) ->
     why = TOLD.say("moves" if again else "moves_in_vain", title=title)
     why += f"; mark its Machine with {DELETE_MACHINE} before to choose it"
     impact = Impact.REIMAGE if again else Impact.REMOVE
-    source = f"{base.source}; {CHOSEN_HOST}"
-    together = max(go, most)
-    return base._replace(
-        impact=impact, why=why, source=source, hosts=names, at_most=most, together=together
-    )
+    found = base._replace(impact=impact, why=why, source=f"{base.source}; {CHOSEN_HOST}")
+    return found._replace(hosts=names, at_most=most, together=max(go, most))
 
 
 def group_title(group: Group) -> str:
@@ -175,18 +167,15 @@ def arrivals(site: SiteChange, group: Group, base: Effect) -> Iterable[Effect]:
     free = sum(most for _, most in parts)
     why = f"{base.why}, each on a free host of the pool, which is installed and joins"
     if waits := max(0, found.wanted - free):
-        why = TOLD.say(
-            "waits", why=base.why, machines=many(waits, "Machine"), group=group_title(group)
-        )
-        if _keeps_machines(site, group):
-            why += TOLD.say("others", group=group_title(group))
+        machines, title = many(waits, "Machine"), group_title(group)
+        why = TOLD.say("waits", why=base.why, machines=machines, group=title)
+        why += TOLD.say("others", group=title) if _keeps_machines(site, group) else ""
     if not parts:
         action = base.action if base.action is not Action.REFUSED else None
         yield base._replace(impact=Impact.NONE, why=why, action=action)
     for hosts, most in parts:
-        sure = most == len(hosts) and free <= found.wanted
         together = found.wanted if free > found.wanted and len(parts) > 1 else None
-        at_most = None if sure else most
+        at_most = None if most == len(hosts) and free <= found.wanted else most
         yield base._replace(why=why, hosts=hosts, at_most=at_most, together=together)
 
 

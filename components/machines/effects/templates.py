@@ -43,14 +43,8 @@ def because(site: SiteChange, change: ObjectChange, at: Path) -> str:
 
 def template_change(site: SiteChange, kind: GroupKind, name: Any) -> ObjectChange | None:
     """The change that brought the template of a kind and name."""
-    return next(
-        (
-            change
-            for change in site.changes.values()
-            if change.group_kind == kind and value(change.after, "metadata", "name") == name
-        ),
-        None,
-    )
+    mine = (each for each in site.changes.values() if each.group_kind == kind)
+    return next((each for each in mine if value(each.after, "metadata", "name") == name), None)
 
 
 def _fields(site: SiteChange, change: ObjectChange) -> Iterator[tuple[str, str]]:

@@ -52,11 +52,8 @@ def hold(site: SiteChange, change: ObjectChange) -> Hold | None:
     there = {each.group_kind for each in site.after.objects.values()} if site.after else set()
     # Where the site's policy on versions of workers is there (upgrade.py).
     if wanted != had and mine[:2] > running[:2] and there.issuperset(kinds.GUARDS):
-        return Hold(
-            TOLD.say("refused", its=its),
-            refused=True,
-            way=TOLD.say("first", first=had if parse_version(had) else was, its=its),
-        )
+        way = TOLD.say("first", first=had if parse_version(had) else was, its=its)
+        return Hold(TOLD.say("refused", its=its), refused=True, way=way)
     if mine[:2] != theirs[:2]:
         return Hold(TOLD.say("stuck", its=its, wanted=wanted), stuck=True)
     if theirs > running:

@@ -6,14 +6,7 @@ from components.effects import Action, Effect, FieldChange, Impact, ObjectChange
 from components.effects.applying import effect
 from components.effects.rules import path
 from components.machines.effects import anykind, kinds, labels, scale
-from components.machines.effects.concerned import (
-    format_path,
-    groups,
-    limit_below,
-    many,
-    number,
-    value,
-)
+from components.machines.effects.concerned import format_path, limit_below, many, number, value
 from components.machines.effects.smaller import smaller_way
 from components.machines.effects.templates import because, template_change
 from components.machines.effects.versions import PREFLIGHT, Hold, hold
@@ -84,10 +77,9 @@ def _refused(found: Effect, held: Hold | None) -> Effect:
     """The effect, or that it waits where the management cluster does not take the change yet."""
     if held is None or not held.refused:
         return found
-    action, source = Action.REFUSED, PREFLIGHT if found.impact is Impact.ADD else found.source
-    return found._replace(
-        impact=Impact.NONE, action=action, source=source, waits=True, way=held.way
-    )
+    source = PREFLIGHT if found.impact is Impact.ADD else found.source
+    found = found._replace(impact=Impact.NONE, action=Action.REFUSED)
+    return found._replace(source=source, waits=True, way=held.way)
 
 
 def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
@@ -102,7 +94,7 @@ def _what(site: SiteChange, change: ObjectChange, field: FieldChange) -> str:
 def replicas(site: SiteChange, change: ObjectChange, field: FieldChange) -> Iterable[Effect]:
     """Another number of machines, which versions that differ may hold back."""
     held = hold(site, change)
-    for found in scale.replica_change(site, change, field, _CHOSEN, ORDER, rolls=rolls_out(change)):
+    for found in scale.replica_change(_CHOSEN, ORDER, site, change, field, rolls=rolls_out(change)):
         if found.impact is Impact.ADD and held:
             found = found._replace(why=f"{found.why}; {held.why}", source=PREFLIGHT)
         yield _refused(_not_made(found, held), held)
@@ -173,13 +165,9 @@ def gone(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effec
             yield base._replace(hosts=hosts, at_most=most, together=together)
         if again := min(its, waiting[owner]):
             more = f"; the hosts are wiped, and installed for the Machines of {title}"
-            yield base._replace(
-                impact=Impact.REIMAGE,
-                why=why + more,
-                source=f"{SETS}; {scale.CHOSEN_HOST}",
-                hosts=hosts,
-                at_most=limit_below(hosts, again),
-            )
+            found = base._replace(hosts=hosts, at_most=limit_below(hosts, again))
+            source = f"{SETS}; {scale.CHOSEN_HOST}"
+            yield found._replace(impact=Impact.REIMAGE, why=why + more, source=source)
 
 
 def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effect]:
@@ -188,7 +176,7 @@ def added(site: SiteChange, change: ObjectChange, _field: None) -> Iterable[Effe
     why = many(number(change.after, "spec", "replicas"), "Machine") + ", all at once"
     why += f"; {held.why}" if held else ""
     base = effect(change, None, Impact.ADD, why, SETS, Action.ADDED)
-    for group in groups(site.after, change):
+    for group in site.side.fleet.about.get(change.name, ()):
         for found in scale.arrivals(site, group, base):
             yield _refused(_not_made(found, held), held)
 

@@ -374,4 +374,4 @@ def test_limits_and_places_of_operators_are_refused(kind: str, path: str) -> Non
             body = {step: body}
         bodies.append({"kind": kind, **body})
     made = manifest._replace(body={**manifest.body, **bodies[0]})
-    assert _refusal("remediation", made, path, (bodies[0], bodies[1]))
+    assert _refusal("remediation", made, path, *bodies)

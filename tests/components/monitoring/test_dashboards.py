@@ -16,7 +16,8 @@ from grafana_foundation_sdk.models.dashboard import Dashboard
 
 from components.making.faults import OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json
-from components.making.promql import STATES, job
+from components.making.promql import job
+from components.making.told import SHARED
 from components.monitoring.dashboards import LONGEST_UID
 from components.monitoring.dashboards.overview import ALERTS
 from schemas.facts.site import Site
@@ -396,10 +397,11 @@ def test_a_node_is_shown_as_the_most_telling_of_its_states(tmp_path: Path) -> No
         k("kube_node_spec_unschedulable", node=cordoned): 1,
     }
     expected = {faulty: 2, unready: 5, cordoned: 1, repaired: 3, quarantined: 4}
+    states = SHARED["states"]
     samples = [
-        {"labels": f'{STATES}{{node="{node}"}}', "value": value} for node, value in expected.items()
+        {"labels": f'{states}{{node="{node}"}}', "value": value} for node, value in expected.items()
     ]
-    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), constant(world), {STATES: samples})
+    path = unit_test(tmp_path, groups(OPERATED["tokyo-1"]), constant(world), {states: samples})
     assert verdict(path) == ""
 
 
