@@ -1,9 +1,7 @@
 """The Envoys: one on each host of the site, as pods that read objects are on all of them."""
 
-import hashlib
-
 from components.making.daemons import Daemon, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, filled
+from components.making.manifest import Json, Manifest, content_digest, filled
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
 from components.object_cache.containers import resources, scrape_annotations
@@ -47,7 +45,7 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
         annotations={
             **scrape_annotations(bootstrap.METRICS_PORT, bootstrap.METRICS),
             # It reads its bootstrap when it starts and never again.
-            CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest(),
+            **content_digest(text),
         },
         vital=True,
     )

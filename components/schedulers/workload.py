@@ -1,14 +1,12 @@
 """A scheduler as it runs: a Deployment on the control plane, with what watches and guards it."""
 
-import hashlib
-
 from components.making import replicas
 from components.making.dump import dump
 from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
     Json,
     Manifest,
     by_kind,
+    content_digest,
     filled,
     labels,
     prune,
@@ -33,7 +31,7 @@ def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Man
     template, config, *guards = filled(
         __file__,
         labels={**labels(site.name, names.COMPONENT), **selector},
-        digest={CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest()},
+        digest=content_digest(text),
         pod=replicas.pod(site, backend.name, selector),
         name=backend.name,
         image=scheduler.image,
