@@ -173,10 +173,9 @@ def reading_of(site: Site, pool: Pool, fault: str, node: NodeState) -> Reading:
 
 def faulty(case: Case, node: NodeState) -> bool:
     """True if a node has a fault that any remediator of this kind repairs on the pool."""
-    every = [
-        each for each in case.site.remediators_of(case.pool) if each.kind is case.remediator.kind
-    ]
-    faults = {fault for each in every for fault in case.site.repairs(case.pool, each)}
+    site, kind = case.site, case.remediator.kind
+    alike = (each for each in site.remediators_of(case.pool) if each.kind is kind)
+    faults = {fault for each in alike for fault in site.repairs(case.pool, each)}
     return any(node.status(CONDITIONS[each]) == "True" for each in faults)
 
 

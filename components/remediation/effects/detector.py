@@ -88,9 +88,8 @@ def _check_effects(
     for said, faults in others.items():
         types = ", ".join(CONDITIONS[each] for each in faults)
         ends = [_ends(site, pool, each) for each in faults]
-        why = "; ".join(
-            dict.fromkeys((f"{types} of pool {pool.name}: {said}", *filter(None, ends)))
-        )
+        texts = (f"{types} of pool {pool.name}: {said}", *filter(None, ends))
+        why = "; ".join(dict.fromkeys(texts))
         yield effect(change, field, Impact.NONE, why, f"{MESSAGES}; {EXPORTER}")
 
 
@@ -145,10 +144,7 @@ def _stricter(
         by_that = "stay True for longer" if kind == "longer" else "become True"
         why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that"
         why = f"{why}; {_SAID['alone']}"
-        said = [
-            ended_faults(site, (site_of(site.side), pool, each), "it is taken back")
-            for each in left
-        ]
+        said = [ended_faults(site, pool, each, "it is taken back") for each in left]
         why = "; ".join(dict.fromkeys((why, *filter(None, said))))
         yield effect(change, field, Impact.NONE, why, MESSAGES)
 
@@ -159,4 +155,4 @@ def _ends(site: SiteChange, pool: Pool, fault: str) -> str:
         return ""
     mended = cases_of(site, pool.name, [fault])
     ends = _SAID["repair_ends"] if mended else "the condition is taken back"
-    return ended_faults(site, (site_of(site.side), pool, fault), ends)
+    return ended_faults(site, pool, fault, ends)
