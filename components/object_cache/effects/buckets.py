@@ -16,9 +16,7 @@ from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Bucket
 
 TOLD = Told(__file__)
-EVICTS = (
-    "the reference server deletes what was read longest ago; a server of your own does as it does"
-)
+EVICTS = TOLD.say("evicts")
 NAMED = 3
 """Namespaces that are named in a sentence; more are counted."""
 _RIGHTS = ("AllowNamespaces", "Public")

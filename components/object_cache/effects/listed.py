@@ -73,9 +73,7 @@ def joining(before: Side, after: Side) -> int:
     pools, keeping = {host.name: host.pool for host in before.fleet.hosts}, pools_of(after)
     listed_before = {host.name for host in hosts_of(before)}
     came = [h for h in hosts_of(after) if h.name not in listed_before and h.name not in idle]
-    return sum(
-        pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
-    )
+    return sum(pools.get(h.name) != h.pool and pools.get(h.name) not in keeping for h in came)
 
 
 def _keys(part: Any) -> Iterator[str]:

@@ -13,11 +13,11 @@ from components.effects.configuration import CONFIG_MAP
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import narrow
 from components.remediation.effects import healthchecks, operations
-from components.remediation.effects.detector import add_check_effects
-from components.remediation.effects.detector import add_restart_notes as of_detector
-from components.remediation.effects.programs import add_restart_notes as of_program
+from components.remediation.effects.detector import judge_checks
+from components.remediation.effects.detector import note_restarts as of_detector
+from components.remediation.effects.programs import note_restarts as of_program
 from components.remediation.effects.programs import of_a_program
-from components.remediation.effects.settings import add_content_effects as of_settings
+from components.remediation.effects.settings import judge_content as of_settings
 
 _NARROWED = {
     kinds.DEPLOYMENT: of_program,
@@ -27,7 +27,7 @@ _NARROWED = {
 RULES = [
     *operations.RULES,
     *healthchecks.RULES,
-    *rules(CONFIG_MAP.narrowed(of_settings).narrowed(add_check_effects)),
+    *rules(CONFIG_MAP.narrowed(of_settings).narrowed(judge_checks)),
     *narrow(KUBERNETES, _NARROWED),
 ]
 """Of this component's objects; Kubernetes' own rules follow."""

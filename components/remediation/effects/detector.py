@@ -24,9 +24,7 @@ _SAID = Told(__file__).table("words")
 MESSAGES, EXPORTER, STATUS = Told(__file__).table("sources").values()
 
 
-def add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def note_restarts(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the detector's DaemonSets, with what their restart or end does to repairs."""
     found = judge(site, change, field)
     if change.before is None:
@@ -45,15 +43,13 @@ def _without_pods(found: Effects) -> Effects:
         yield each
 
 
-def add_check_effects(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def judge_checks(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for ConfigMaps, with the faults that a changed check finds: once for a detector."""
     yield from judge(site, change, field)
     pool = _pool(site, change)
     data = [each for each in change.fields if each.path[:1] == ("data",)]
     if pool and field is not None and data and data[0] == field:
-        yield from _check_effects(site, change, field, pool)
+        yield from _of_checks(site, change, field, pool)
 
 
 def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
@@ -65,9 +61,7 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
     return find_pool(site_of(site.after), pool)
 
 
-def _check_effects(
-    site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool
-) -> Effects:
+def _of_checks(site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool) -> Effects:
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
     if kernellog.FILE in files:
         yield effect(change, field, Impact.NONE, _SAID["events"], MESSAGES)

@@ -19,9 +19,7 @@ _SOURCE = "foresite, components/remediation"
 _OPERATION = "NodeOperationTemplate.nodeops.k8s.preferred.jp"
 
 
-def add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def note_restarts(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
     words = _words(change) if change.before is not None else ""
     return say_more(judge(site, change, field), words, _SOURCE, Impact.POD_RESTART)

@@ -19,9 +19,7 @@ LINES = "foresite, components/remediation/turns.py (configuration), node_repair/
 _LATER = Told(__file__).say("later")
 
 
-def add_content_effects(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def judge_content(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a ConfigMap, with the effect of its content on repairs."""
     name = change.one.name.partition("/")[2]
     changed = field is not None and field.path[:1] == ("data",)
