@@ -29,9 +29,8 @@ def envoys(site: Site, cache: Cache) -> list[Manifest]:
 
 def _daemon(site: Site, cache: Cache) -> Daemon:
     text, added = bootstrap.bootstrap_text(cache), limits(cache)
-    folders = {"bootstrap": BOOTSTRAP}
-    if cache.discovery is CacheDiscovery.HOSTS:
-        folders["endpoints"] = ENDPOINTS
+    hosts = cache.discovery is CacheDiscovery.HOSTS
+    folders = {"bootstrap": BOOTSTRAP, **({"endpoints": ENDPOINTS} if hosts else {})}
     return Daemon(
         name=ENVOY,
         namespace=cache.namespace,
@@ -52,12 +51,9 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
 
 
 def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
-    paths = {
-        "bootstrap": BOOTSTRAP_FOLDER,
-        "endpoints": bootstrap.ENDPOINTS_FOLDER,
-        "token": TOKEN_FOLDER,
-    }
-    (found,) = filled(
+    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": bootstrap.ENDPOINTS_FOLDER}
+    paths["token"] = TOKEN_FOLDER
+    return filled(
         __file__,
         image=cache.envoy.image or site.images[ENVOY],
         args=arguments(cache.envoy.workers),
@@ -69,8 +65,7 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
         resources=resources(cache.envoy.cpu, cache.envoy.memory),
         security=SECURITY,
         mounts=[{"name": each, "mountPath": paths[each], "readOnly": True} for each in folders],
-    )
-    return found
+    )[0]
 
 
 def arguments(workers: int) -> list[str]:
