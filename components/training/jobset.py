@@ -36,11 +36,8 @@ def manifests(setting: Setting) -> list[Json]:
 
 def replicated_job(name: str, pods: int, template: Json) -> Json:
     """A Job of so many pods, in a JobSet."""
-    return {
-        "name": name,
-        "replicas": 1,
-        "template": {"spec": {**failing(pods), "template": template}},
-    }
+    spec = {**failing(pods), "template": template}
+    return {"name": name, "replicas": 1, "template": {"spec": spec}}
 
 
 def tf_config(setting: Setting, kind: str) -> str:
