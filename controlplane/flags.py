@@ -12,7 +12,6 @@ could write into it. Relative names, because the path of a socket may have 107 c
 
 BETA = ("admissionregistration.k8s.io/v1beta1=true",)
 """APIs that are off in this minor and that sites may use where they are on."""
-
 FEATURES = ("MutatingAdmissionPolicy=true",)
 
 
@@ -32,7 +31,6 @@ class Options:
 
 
 TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-
 PLAIN = Options()
 """Options of a trial."""
 
@@ -47,19 +45,15 @@ def given(name: str, **values: object) -> list[str]:
     return [each.format(**values) for each in TABLE[name]]
 
 
-def etcd_mark(directory: Path) -> str:
-    """The argument by which this directory's etcd is known."""
-    return f"--data-dir={directory / 'etcd'}"
+def mark(name: str, directory: Path) -> str:
+    """The argument by which a server of this directory is known."""
+    return TABLE[name][0].format(directory=directory)
 
 
 def etcd(binary: Path, directory: Path) -> list[str | Path]:
     """The command line of etcd."""
-    return [binary, etcd_mark(directory), *given("etcd", clients=ETCD_CLIENTS, peers=ETCD_PEERS)]
-
-
-def apiserver_mark(directory: Path) -> str:
-    """The argument by which this directory's API server is known."""
-    return f"--cert-dir={directory / 'certs'}"
+    values = {"directory": directory, "clients": ETCD_CLIENTS, "peers": ETCD_PEERS}
+    return [binary, *given("etcd", **values)]
 
 
 def apiserver(
@@ -70,7 +64,6 @@ def apiserver(
     admission = [] if options.service_accounts else ["--disable-admission-plugins=ServiceAccount"]
     return [
         binary,
-        apiserver_mark(directory),
         *given("apiserver", clients=ETCD_CLIENTS, port=port, directory=directory),
         *admission,
         *given("alone"),
