@@ -167,7 +167,6 @@ def _without_labels(body: Json, names: dict[str, str]) -> Json:
 
 def _own_fields(body: Json) -> Json:
     """A host with the fields that no other host of its pool has, and the name of its pool."""
-
     metadata, spec = body["metadata"], body["spec"]
     parts = {**metadata, "spec": spec, "bmc": spec["bmc"]}
     own: Json = {
