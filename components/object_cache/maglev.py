@@ -133,8 +133,7 @@ class _Filled:
     def __init__(self, size: int, tables: int) -> None:
         from wasmtime import Engine, Instance, Module, Store  # only where a table is needed
 
-        # Compiled each time, in some milliseconds: what is kept until Python ends, wasmtime can no
-        # longer free then.
+        # Compiled each time, in milliseconds: what is kept until Python ends, wasmtime cannot free.
         engine = Engine()
         self.store, program = Store(engine), Module(engine, _PROGRAM.read_text("utf-8"))
         found = Instance(self.store, program, []).exports(self.store)

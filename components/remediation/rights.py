@@ -58,8 +58,7 @@ def _management(site: Site) -> list[Manifest]:
     who = subject(REBOOTS, site.name)
     bodies = [account, *role_and_binding("Role", names, _rules(site, REBOOTS)["management"], who)]
     logical, there = f"{REBOOTS}/management", Target.MANAGEMENT
-    # Who may change a host's spec, or ask for its inspection, can have it erased or hold it for
-    # ever.
+    # Who may change a host's spec, or ask for its inspection, can have it erased or held for ever.
     only = annotations_alone(
         logical,
         metadata(site, f"foresite-{site.name}-{REBOOTS}", **selector_labels(REBOOTS)),

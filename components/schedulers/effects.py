@@ -94,10 +94,8 @@ def _of_teams(policy: Manifest) -> bool:
     """True if a policy looks only at objects that are created in namespaces of teams."""
     spec = mapping(policy.body, "spec", "matchConstraints")
     selected = items(mapping(spec, "namespaceSelector"), "matchExpressions")
-    teams, rows = (
-        {"key": TEAM_LABEL, "operator": "Exists"} in selected,
-        items(spec, "resourceRules"),
-    )
+    teams = {"key": TEAM_LABEL, "operator": "Exists"} in selected
+    rows = items(spec, "resourceRules")
     return teams and all(each.get("operations") == ["CREATE"] for each in rows)
 
 

@@ -20,8 +20,7 @@ _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
 def _cases(site: SiteChange, manifest: Manifest, types: Iterable[str] | None = None) -> list[Case]:
-    """The faults that a health check's conditions, or some ``types``, are about, with who repairs
-    them."""
+    """The faults of a health check's conditions, or of some ``types``, with who repairs them."""
     pool = mapping(manifest.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
     if types is None:
         types = [name for name, status in _conditions(manifest) if status == "True"]
