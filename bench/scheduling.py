@@ -97,10 +97,7 @@ def compare(here: World, sizes: Iterable[int], rounds: int) -> Results:
 def write(results: Results) -> None:
     """Put the figures and a table into bench/out/, and print the table: in brackets the gang
     scheduler's ratio to the default one."""
-    figures = {
-        name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
-        for name, sizes in results.items()
-    }
+    figures = {name: {n: e.as_dict(n) for n, e in sizes.items()} for name, sizes in results.items()}
     head = f"| pods | scheduler | {CREATED} | {BOUND} | bound per second |"
     lines = [head, "|---" * 5 + "|"]
     for size, base in figures[DEFAULT].items():
