@@ -31,15 +31,13 @@ def _daemon(site: Site, cache: Cache) -> Daemon:
     text, added = bootstrap.bootstrap_text(cache), limits(cache)
     hosts = cache.discovery is CacheDiscovery.HOSTS
     folders = {"bootstrap": BOOTSTRAP, **({"endpoints": ENDPOINTS} if hosts else {})}
+    maps = [{"name": each, "configMap": {"name": name}} for each, name in folders.items()]
     return Daemon(
         name=ENVOY,
         namespace=cache.namespace,
         component=COMPONENT,
         containers=[_container(site, cache, [*folders, *(each["name"] for each in added.volumes)])],
-        volumes=[
-            *({"name": each, "configMap": {"name": name}} for each, name in folders.items()),
-            *added.volumes,
-        ],
+        volumes=[*maps, *added.volumes],
         pod={"terminationGracePeriodSeconds": STOP_SECONDS, "securityContext": pod_security(USER)},
         annotations={
             **scrape_annotations(bootstrap.METRICS_PORT, bootstrap.METRICS),

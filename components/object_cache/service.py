@@ -103,8 +103,6 @@ def _zone(site: Site, cache: Cache, zone: str, hosts: Sequence[Host]) -> str:
 
 def _endpoint(host: Host, port: int) -> Json:
     address = {"socket_address": {"address": host.ip, "port_value": port}}
+    key = {"filter_metadata": {"envoy.lb": {"hash_key": host.name}}}
     # The address first: a person sees it in a diff before the line is cut off.
-    return {
-        "endpoint": {"address": address},
-        "metadata": {"filter_metadata": {"envoy.lb": {"hash_key": host.name}}},
-    }
+    return {"endpoint": {"address": address}, "metadata": key}

@@ -24,10 +24,8 @@ ASKED_ANNOTATION = "reboot.metal3.io"
 
 def rights(site: Site) -> list[Manifest]:
     """The accounts of the programs that every site has, and their roles."""
-    return [
-        *(each for program in (CONTROLLER, TURNS, REBOOTS) for each in account(site, program)),
-        *_management(site),
-    ]
+    made = [each for program in (CONTROLLER, TURNS, REBOOTS) for each in account(site, program)]
+    return [*made, *_management(site)]
 
 
 def account(site: Site, program: str) -> list[Manifest]:

@@ -56,10 +56,7 @@ def _access(site: SiteChange, name: str) -> str:
     caches = [cache_of(each) for each in (site.before, site.after)]
     was, bucket = (each.bucket(name) if each else None for each in caches)
     found = access(was, bucket) if was and bucket else ()
-    return (
-        "; ".join(each.full for each in found)
-        or "who may read and write it stays as it is in the site file"
-    )
+    return "; ".join(each.full for each in found) or TOLD.say("same_access")
 
 
 class Access(NamedTuple):

@@ -36,10 +36,7 @@ def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[st
     """What a host's addition or removal does, and its source; None where the keys say it all."""
     if site.before is None or site.after is None:
         return None
-    old, new = (
-        next((host for host in side.fleet.hosts if host.name == name), None)
-        for side in (site.before, site.after)
-    )
+    old, new = (next((h for h in e.fleet.hosts if h.name == name), None) for e in site.sides)
     if not come:
         serves = old and new and old.pool != new.pool and old.pool in pools_of(site.after)
         return (_SAID["unasked"], POOLS) if serves else None

@@ -146,10 +146,8 @@ def look(site: SiteChange, case: Case, hosts: Sequence[str]) -> Seen:
 
 def _bad(site: SiteChange, case: Case, node: NodeState) -> bool:
     """True if a node has one of the faults, and keeps it by a check that changes."""
-    return any(
-        node.status(CONDITIONS[fault]) == "True" and not _well(site, case, fault, node)
-        for fault in case.faults
-    )
+    seen = (each for each in case.faults if node.status(CONDITIONS[each]) == "True")
+    return any(not _well(site, case, fault, node) for fault in seen)
 
 
 def _silent(case: Case, node: NodeState) -> bool:

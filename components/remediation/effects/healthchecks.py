@@ -30,10 +30,8 @@ def _cases(site: SiteChange, manifest: Manifest, types: Iterable[str] | None = N
 def _conditions(manifest: Manifest) -> dict[tuple[str, str], int]:
     """How long each condition has to hold, by its type and status."""
     listed = items(mapping(manifest.body, "spec"), "unhealthyConditions")
-    return {
-        (str(each.get("type")), str(each.get("status"))): _seconds(each.get("duration"))
-        for each in listed
-    }
+    texts = ([str(each.get(key)) for key in ("type", "status", "duration")] for each in listed)
+    return {(name, status): _seconds(duration) for name, status, duration in texts}
 
 
 def _seconds(text: object) -> int:

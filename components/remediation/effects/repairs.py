@@ -171,11 +171,8 @@ def ended_faults(site: SiteChange, pool: Pool, fault: str, ends: str) -> str:
             found = reading_of(after, pool, fault, node)
             names[found.faulty].append(f"{host.name}{in_words(found.words)}")
     words = {False: "is_over", None: "may_be_over", True: "goes_on"}
-    parts = [
-        TOLD.say(words[each], names=list_names(some), ends=ends)
-        for each, some in names.items()
-        if some
-    ]
+    said = ((words[each], list_names(some)) for each, some in names.items() if some)
+    parts = [TOLD.say(word, names=some, ends=ends) for word, some in said]
     return "; ".join(parts) or "no node had the fault in the given state"
 
 

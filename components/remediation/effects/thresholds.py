@@ -149,8 +149,9 @@ def _settings(site: Site, pool: Pool, detector: Detector) -> dict[str, _Looked]:
     pci = {"pci": record.pci.model_dump(exclude={"link_width"})} if record else {}
     width = (record.pci.link_width if record else None) or 0
     fabric = {"fabric": record.fabric.model_dump() if record.fabric else None} if record else {}
-    messages = frozenset(record.kernel_log if record else ())
-    xids = frozenset(map(str, detector.xids.reboot))
+    messages = record.kernel_log if record else ()
+    xids = map(str, detector.xids.reboot)
+    errors = {"kernel_log": frozenset(messages)} if messages else {"xids.reboot": frozenset(xids)}
     health = record.health if record else None
     patience = {"health.timeout_seconds": health.timeout_seconds} if health else {}
     codes = {_SILENCING: frozenset(map(str, health.silent_codes))} if health else {}
@@ -162,9 +163,7 @@ def _settings(site: Site, pool: Pool, detector: Detector) -> dict[str, _Looked]:
     rates = {f"gbps of {name}": rate for name, (_, rate) in links.items()}
     return {
         Fault.ACCELERATOR_MISSING: _Looked({**count, **patience}, codes, {**pci, **counted}),
-        Fault.ACCELERATOR_ERROR: _Looked(
-            sets={"kernel_log": messages} if messages else {"xids.reboot": xids}
-        ),
+        Fault.ACCELERATOR_ERROR: _Looked(sets=errors),
         Fault.FABRIC_DOWN: _Looked(count, plain=fabric),
         Fault.PCIE_LINK_DEGRADED: _Looked({"link_width": width}, plain=pci),
         Fault.NETWORK_LINK_DOWN: _Looked(rates, interfaces),
