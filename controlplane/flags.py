@@ -31,6 +31,7 @@ class Options:
 
 
 TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+Command = list[str | Path]
 PLAIN = Options()
 """Options of a trial."""
 
@@ -50,15 +51,13 @@ def mark(name: str, directory: Path) -> str:
     return TABLE[name][0].format(directory=directory)
 
 
-def etcd(binary: Path, directory: Path) -> list[str | Path]:
+def etcd(binary: Path, directory: Path) -> Command:
     """The command line of etcd."""
     values = {"directory": directory, "clients": ETCD_CLIENTS, "peers": ETCD_PEERS}
     return [binary, *given("etcd", **values)]
 
 
-def apiserver(
-    binary: Path, directory: Path, port: int, options: Options = PLAIN
-) -> list[str | Path]:
+def apiserver(binary: Path, directory: Path, port: int, options: Options = PLAIN) -> Command:
     """The command line of kube-apiserver."""
     # Nobody makes the accounts that it waits for where there is no controller manager.
     admission = [] if options.service_accounts else ["--disable-admission-plugins=ServiceAccount"]

@@ -80,7 +80,7 @@ class Found(NamedTuple):
 
 def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     """The repairs on a pool after the change, a case for each remediator."""
-    if site.after is None or removes_cluster(site):
+    if site.after is None or drops_cluster(site):
         return []
     after, wanted, found = site_of(site.after), set(faults), []
     one = find_pool(after, pool)
@@ -94,7 +94,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     return found
 
 
-def removes_cluster(site: SiteChange) -> bool:
+def drops_cluster(site: SiteChange) -> bool:
     """True if all objects of the site's own cluster are deleted: nobody names that cluster now."""
     contexts = [each.fleet.context for each in (site.before, site.after) if each]
     return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None

@@ -7,13 +7,7 @@ from components.effects.table import read_kinds
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
 from components.making.told import Told
-from components.remediation.effects.cases import (
-    Case,
-    cases_of,
-    effects,
-    list_names,
-    removes_cluster,
-)
+from components.remediation.effects.cases import Case, cases_of, drops_cluster, effects, list_names
 from components.remediation.effects.repairs import begin_repairs, first_repairs
 from components.remediation.names import REMEDIATOR_LABEL, remediated_pools
 from components.source import site_of
@@ -107,7 +101,7 @@ def _turning(site: SiteChange, pool: str, faults: list[str | None]) -> str:
 
 def _afterwards(site: SiteChange, pool: str, fault: str) -> str:
     """The fate of a node that still has the fault."""
-    if site.after is None or removes_cluster(site) or not remediated_pools(site_of(site.after)):
+    if site.after is None or drops_cluster(site) or not remediated_pools(site_of(site.after)):
         return SAID.say("programs_end", taint=FAULTY_TAINT)
     for case in cases_of(site, pool, [fault]):
         return f"{case.remediator.name} repairs it from now on, and starts over"
