@@ -91,8 +91,7 @@ def measure(run: Run, env: Mapping[str, str], limit: float, times: Times) -> boo
 def _once(
     command: Sequence[str | Path], output: Path, env: Mapping[str, str], limit: float
 ) -> tuple[float, float, float] | None:
-    """Seconds of one process and its children, and bytes of the largest; None if it had to be
-    ended."""
+    """Seconds of one process and its children, and bytes of the largest; None if it was ended."""
     with open(output, "wb") as sink, tempfile.TemporaryFile() as complaints:
         started = time.perf_counter()
         process = subprocess.Popen(

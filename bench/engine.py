@@ -76,9 +76,7 @@ def _environment(folder: Path) -> dict[str, str]:
 
 def _time_command(command: Sequence[str | Path], env: Mapping[str, str], folder: Path) -> float:
     started = time.perf_counter()
-    done = subprocess.run(
-        command, cwd=folder, env=dict(env), capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
     taken = time.perf_counter() - started
     if done.returncode != 0:
         sys.exit(f"{command[0]} failed:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
@@ -158,13 +156,8 @@ def _kill_up(site: Site, folder: Path) -> str:
     wanted = manifests_of(site)
     with server(site, folder) as plane, plane.client() as client:
         env = _environment(folder)
-        with subprocess.Popen(
-            [*UP, site.name],
-            env=env,
-            cwd=ROOT,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
+        up, silent = [*UP, site.name], subprocess.DEVNULL
+        with subprocess.Popen(up, env=env, cwd=ROOT, stdout=silent, stderr=silent) as process:
             made = 0
             while made < len(site.hosts) // 2:
                 if process.poll() is not None:
@@ -172,7 +165,7 @@ def _kill_up(site: Site, folder: Path) -> str:
                 time.sleep(0.02)
                 made = count(client, *HOST, site.name) or 0
             kill(process.pid)
-        taken = _time_command([*UP, site.name], env, ROOT)
+        taken = _time_command(up, env, ROOT)
         expect(plane, wanted)
         known = _logical_names(site, folder, env)
     missing = {each.name for each in wanted} - known

@@ -25,6 +25,7 @@ from components.machines.names import (
 from components.making.dump import dump, dump_all
 from components.making.manifest import Json
 from components.site import site_objects
+from foresite.commands.render import rendered_body
 from schemas.facts.site import Site
 
 RIVALS = ROOT / "bench" / "rivals"
@@ -40,8 +41,8 @@ _COLUMNS = ("name", "zone", "rack", "bmc", "mac", "ip", "serial")
 
 
 def objects_of(site: Site) -> list[Json]:
-    """Every object of a site, as Foresite makes it."""
-    return [manifest.body for made in site_objects(site).values() for manifest in made]
+    """Every object of a site, as ``foresite render`` writes it."""
+    return [rendered_body(each) for made in site_objects(site).values() for each in made]
 
 
 def facts_of(site: Site) -> Json:
@@ -167,7 +168,6 @@ def _without_labels(body: Json, names: dict[str, str]) -> Json:
 
 def _own_fields(body: Json) -> Json:
     """A host with the fields that no other host of its pool has, and the name of its pool."""
-
     metadata, spec = body["metadata"], body["spec"]
     parts = {**metadata, "spec": spec, "bmc": spec["bmc"]}
     own: Json = {

@@ -20,9 +20,8 @@ def main(folder: Path, out: Path) -> None:
         pools = {pool["name"]: pool for pool in site["pools"]}
         hosts = [host(site["name"], pools[row["pool"]], row) for row in rows]
         addresses = site["addresses"]
-        addresses["spec"]["preAllocations"] = {
-            f"{row['name']}-{site['name']}": row["ip"] for row in rows
-        }
+        there = {f"{row['name']}-{site['name']}": row["ip"] for row in rows}
+        addresses["spec"]["preAllocations"] = there
         items = [*site["objects"], addresses, *hosts]
         (out / path.name).write_text(json.dumps(items), encoding="utf-8")
 

@@ -80,9 +80,7 @@ def _size(options: argparse.Namespace, scratch: Path, sites: int, hosts: int) ->
     out.mkdir()
     ours = [[run] for run in runs.ours(folder / "fleet", folder / "inputs", out)]
     others = runs.rivals(runs.built_tools(), folder / "inputs", out, names)
-    chosen: list[tuple[Run, Times]] = [
-        _fastest(forms, env, options.limit) for forms in chain(ours, others)
-    ]
+    chosen = [_fastest(forms, env, options.limit) for forms in chain(ours, others)]
     for number in range(options.rounds * 3):
         for run, times in chosen:
             often = times.best < _OFTEN or number < options.rounds

@@ -32,8 +32,6 @@ FEW = 100
 """Sites up to which rivals are measured where all sites change: beyond it takes them minutes."""
 RIVALS = ("helm", "jsonnet")
 """The two fastest of those that bench.offline measures."""
-
-
 _NAMED = "-c user.name=bench -c user.email=bench@example.com"
 Commands = Sequence[Sequence[str | Path]]
 

@@ -26,10 +26,8 @@ from tests.kit.twin.world import World, world
 SITE = "tokyo-1"
 SIZES = (8, 64, 512)
 SCHEDULERS = (DEFAULT, GANG)
-SHAPE: Shape = {
-    "requests": {"cpu": "4", "nvidia.com/gpu": "2"},
-    "tolerations": [{"operator": "Exists"}],
-}
+_REQUESTS = {"cpu": "4", "nvidia.com/gpu": "2"}
+SHAPE: Shape = {"requests": _REQUESTS, "tolerations": [{"operator": "Exists"}]}
 """Requests and tolerations of each pod: 2,000 GPUs hold 1,000 pods."""
 CREATED, BOUND = "from creation", "first to last bind"
 RATE = "pods per second, binding"
@@ -99,14 +97,9 @@ def compare(here: World, sizes: Iterable[int], rounds: int) -> Results:
 def write(results: Results) -> None:
     """Put the figures and a table into bench/out/, and print the table: in brackets the gang
     scheduler's ratio to the default one."""
-    figures = {
-        name: {size: rounds.as_dict(size) for size, rounds in sizes.items()}
-        for name, sizes in results.items()
-    }
-    lines = [
-        f"| pods | scheduler | {CREATED} | {BOUND} | bound per second |",
-        "|---|---|---|---|---|",
-    ]
+    figures = {name: {n: e.as_dict(n) for n, e in sizes.items()} for name, sizes in results.items()}
+    head = f"| pods | scheduler | {CREATED} | {BOUND} | bound per second |"
+    lines = [head, "|---" * 5 + "|"]
     for size, base in figures[DEFAULT].items():
         for name in SCHEDULERS:
             each = figures[name][size]

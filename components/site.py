@@ -104,4 +104,4 @@ def patch_faults(site: Site) -> list[PatchFault]:
 def objects_by_name(site: Site) -> dict[Name, Manifest]:
     """Every object by component and logical name, in order; the management cluster's last."""
     every = {**site_objects(site), management.NAME: management.objects(site)}
-    return {(name, each.name): each for name, made in every.items() for each in made}
+    return {(component, each.name): each for component, made in every.items() for each in made}

@@ -66,10 +66,8 @@ def _run(options: argparse.Namespace, directory: Path) -> int:
 
 def _as_text(status: Status) -> str:
     lines = [f"directory   {status.directory}"]
-    lines += [
-        f"{name:<15} {f'runs, pid {pid}' if pid else 'does not run'}"
-        for name, pid in status.pids.items()
-    ]
+    for name, pid in status.pids.items():
+        lines.append(f"{name:<15} {f'runs, pid {pid}' if pid else 'does not run'}")
     if status.running:
         lines.append(f"server      {status.server}")
         lines.append(f"kubeconfig  {status.kubeconfig}")

@@ -7,11 +7,10 @@ import queue
 import ssl
 import threading
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any, Self, TypeAlias
 from urllib.parse import quote, urlencode, urlsplit
 
-from controlplane.access import Access, read_kubeconfig
+from controlplane.access import Access
 from controlplane.errors import ApiError
 
 Manifest: TypeAlias = dict[str, Any]
@@ -38,11 +37,6 @@ class Client:
         self._idle: queue.LifoQueue[http.client.HTTPSConnection] = queue.LifoQueue()
         self._paths: dict[tuple[str, str], tuple[str, bool]] = {}
         self._lock = threading.Lock()
-
-    @classmethod
-    def from_kubeconfig(cls, path: Path, context: str | None = None) -> Self:
-        """A client for ``context`` of a kubeconfig that this package wrote."""
-        return cls(read_kubeconfig(path, context))
 
     def close(self) -> None:
         """Close the connections that are not in use."""

@@ -12,7 +12,6 @@ could write into it. Relative names, because the path of a socket may have 107 c
 
 BETA = ("admissionregistration.k8s.io/v1beta1=true",)
 """APIs that are off in this minor and that sites may use where they are on."""
-
 FEATURES = ("MutatingAdmissionPolicy=true",)
 
 
@@ -32,7 +31,7 @@ class Options:
 
 
 TABLE: dict[str, list[str]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-
+Command = list[str | Path]
 PLAIN = Options()
 """Options of a trial."""
 
@@ -47,30 +46,23 @@ def given(name: str, **values: object) -> list[str]:
     return [each.format(**values) for each in TABLE[name]]
 
 
-def etcd_mark(directory: Path) -> str:
-    """The argument by which this directory's etcd is known."""
-    return f"--data-dir={directory / 'etcd'}"
+def mark(name: str, directory: Path) -> str:
+    """The argument by which a server of this directory is known."""
+    return TABLE[name][0].format(directory=directory)
 
 
-def etcd(binary: Path, directory: Path) -> list[str | Path]:
+def etcd(binary: Path, directory: Path) -> Command:
     """The command line of etcd."""
-    return [binary, etcd_mark(directory), *given("etcd", clients=ETCD_CLIENTS, peers=ETCD_PEERS)]
+    values = {"directory": directory, "clients": ETCD_CLIENTS, "peers": ETCD_PEERS}
+    return [binary, *given("etcd", **values)]
 
 
-def apiserver_mark(directory: Path) -> str:
-    """The argument by which this directory's API server is known."""
-    return f"--cert-dir={directory / 'certs'}"
-
-
-def apiserver(
-    binary: Path, directory: Path, port: int, options: Options = PLAIN
-) -> list[str | Path]:
+def apiserver(binary: Path, directory: Path, port: int, options: Options = PLAIN) -> Command:
     """The command line of kube-apiserver."""
     # Nobody makes the accounts that it waits for where there is no controller manager.
     admission = [] if options.service_accounts else ["--disable-admission-plugins=ServiceAccount"]
     return [
         binary,
-        apiserver_mark(directory),
         *given("apiserver", clients=ETCD_CLIENTS, port=port, directory=directory),
         *admission,
         *given("alone"),

@@ -56,12 +56,10 @@ class ControlPlane:
     """etcd and kube-apiserver with everything they keep in one directory of their owner's."""
 
     def __init__(self, directory: Path, options: flags.Options = flags.PLAIN) -> None:
-        self.directory = directory.expanduser().resolve()
+        self.directory = here = directory.expanduser().resolve()
         self._options = options
-        self._etcd = Daemon("etcd", self.directory, flags.etcd_mark(self.directory))
-        self._apiserver = Daemon(
-            "kube-apiserver", self.directory, flags.apiserver_mark(self.directory)
-        )
+        self._etcd = Daemon("etcd", here, flags.mark("etcd", here))
+        self._apiserver = Daemon("kube-apiserver", here, flags.mark("apiserver", here))
         self._state = self.directory / "trial.json"
 
     def start(self, binaries: Binaries) -> None:

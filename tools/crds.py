@@ -21,15 +21,7 @@ from typing import Any
 import yaml
 
 from schemas.kubernetes.objects import dialect
-from tools.kinds import (
-    CRDS,
-    KUBERNETES,
-    NEWEST_KUBERNETES,
-    SourceError,
-    native_kinds,
-    native_scope,
-    stored_documents,
-)
+from tools.kinds import CRDS, KUBERNETES, NEWEST, SourceError, native_kinds, stored_documents
 from tools.toolchain.installed import upstream_folder
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -75,12 +67,8 @@ def lock_entries(upstream: Path) -> list[dict[str, Any]]:
     except OSError as error:
         raise SourceError(f"no CRDs under {upstream}: set FORESITE_UPSTREAM ({error})") from error
     lock = [entry for text in texts for entry in json.loads(text)]
-    # Such as cluster-api and kubeadmconfigs, of
-    # crds/cluster-api/kubeadmconfigs.bootstrap.cluster.x-k8s.io.yaml.
-    found = [
-        (str(entry["file"]).split("/")[1], str(entry["crd"]).partition(".")[0], entry)
-        for entry in lock
-    ]
+    # As cluster-api and kubeadmconfigs, of crds/cluster-api/kubeadmconfigs.bootstrap.….yaml.
+    found = [(e["file"].split("/")[1], e["crd"].partition(".")[0], e) for e in lock]
     chosen = [e for project, head, e in found if {head, "*"} & set(CRDS.get(project, ()))]
     missing = {(project, head) for project, heads in CRDS.items() for head in heads}
     missing -= {(project, name) for project, head, _ in found for name in (head, "*")}
@@ -136,7 +124,7 @@ def kubernetes_document() -> dict[str, Any]:
     raw: dict[str, Any] = {}
     sources = []
     # The oldest minor comes last: what several know is as the oldest has it.
-    for minor in (NEWEST_KUBERNETES, KUBERNETES):
+    for minor in (NEWEST, KUBERNETES):
         path = f"kubernetes-json-schema/v{minor}.0-local/_definitions.json"
         try:
             text = resources.files(_PACKAGE).joinpath(path).read_bytes()
@@ -145,13 +133,10 @@ def kubernetes_document() -> dict[str, Any]:
         raw |= json.loads(text.replace(b'"#/$defs/', b'"#/definitions/'))["$defs"]
         digest = hashlib.sha256(text).hexdigest()
         sources.append({"path": f"{_PACKAGE}/{path}", "sha256": digest})
-    kinds = _kinds(raw)
+    kinds, package = _kinds(raw), _PACKAGE.replace("_", "-")
+    version = metadata.version(_PACKAGE)
     return {
-        "source": {
-            "package": _PACKAGE.replace("_", "-"),
-            "version": metadata.version(_PACKAGE),
-            "files": sources,
-        },
+        "source": {"package": package, "version": version, "files": sources},
         "kinds": kinds,
         "definitions": {name: _definition(name, raw) for name in sorted(_reach(raw, kinds))},
     }
@@ -167,8 +152,7 @@ def _kinds(raw: dict[str, Any]) -> dict[str, str]:
     try:
         return {kind: every[kind] for kind in native_kinds()}
     except KeyError as error:
-        message = f"Kubernetes {KUBERNETES} to {NEWEST_KUBERNETES} has no {error}"
-        raise SourceError(message) from error
+        raise SourceError(f"Kubernetes {KUBERNETES} to {NEWEST} has no {error}") from error
 
 
 def _reach(raw: dict[str, Any], kinds: dict[str, str]) -> set[str]:
@@ -199,7 +183,7 @@ def documents(upstream: Path) -> dict[str, Any]:
     crds = {f"crds/{e['crd']}.json": crd_document(e, upstream) for e in lock_entries(upstream)}
     crds = dict(sorted((crds | stored_documents(DATA, make_whole)).items()))
     native = "kubernetes.json"
-    rows = [{"kind": kind, "scope": native_scope(kind), "file": native} for kind in native_kinds()]
+    rows = [{"kind": k, "scope": scope, "file": native} for k, scope in native_kinds().items()]
     rows += [_row(file, crd) for file, crd in crds.items()]
     rows.sort(key=lambda row: str(row["kind"]))
     return {"index.json": rows, native: kubernetes_document(), **_without_repetition(crds)}

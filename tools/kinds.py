@@ -11,20 +11,19 @@ _TABLES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 CRDS: dict[str, list[str]] = _TABLES["crds"]
 FETCHED: dict[str, dict[str, str]] = _TABLES["fetched"]
 KUBERNETES: str = _TABLES["kubernetes"]
-NEWEST_KUBERNETES: str = _TABLES["newest_kubernetes"]
-
-
-def native_kinds() -> list[str]:
-    """The wanted kinds of Kubernetes itself as ``apiVersion/Kind``."""
-    return [f"{api}/{kind}" for api, kinds in _TABLES["native"].items() for kind in kinds]
-
-
-def native_scope(kind: str) -> str:
-    """``Cluster`` or ``Namespaced`` for an ``apiVersion/Kind`` of Kubernetes itself."""
-    return "Cluster" if kind.rpartition("/")[2] in _TABLES["cluster_scoped"] else "Namespaced"
-
-
+NEWEST: str = _TABLES["newest_kubernetes"]
+"""The newest minor of Kubernetes, and above the oldest."""
 Document = dict[str, Any]
+
+
+def native_kinds() -> dict[str, str]:
+    """The wanted kinds of Kubernetes itself as ``apiVersion/Kind``, each with its scope."""
+    wide = _TABLES["cluster_scoped"]
+    return {
+        f"{api}/{kind}": "Cluster" if kind in wide else "Namespaced"
+        for api, kinds in _TABLES["native"].items()
+        for kind in kinds
+    }
 
 
 class SourceError(Exception):

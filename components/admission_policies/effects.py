@@ -63,9 +63,6 @@ def _bound_namespaces(spec: Json) -> set[str]:
     }
 
 
-KINDS = tuple(
-    Kind(kind, judging, OPENED, (("spec", judging),))
-    for kind in (kinds.POLICY, kinds.POLICY_BINDING)
-)
-RULES = rules(*KINDS)
+_KINDS = (kinds.POLICY, kinds.POLICY_BINDING)
+RULES = rules(*(Kind(each, judging, OPENED, (("spec", judging),)) for each in _KINDS))
 """For the kinds of this component; Kubernetes' rules come behind them."""

@@ -50,10 +50,8 @@ def _step(said: Json, store: Json) -> Json:
     mounts: list[Json] = [{"name": "work", "mountPath": "/work"}]
     if said["command"][0] == "rclone":
         mounts.append({"name": "store", **store["mount"]})
-        variables += [
-            {"name": f"RCLONE_CONFIG_STORE_{name}", "value": each}
-            for name, each in store.get("env", {}).items()
-        ]
+        given = store.get("env", {}).items()
+        variables += [{"name": f"RCLONE_CONFIG_STORE_{k}", "value": value} for k, value in given]
     return container(resources=RESOURCES, **{"env": variables, "volumeMounts": mounts, **said})
 
 

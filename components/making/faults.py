@@ -25,8 +25,6 @@ QUARANTINED_TAINT = f"{DOMAIN}/quarantined"
 """Taint of a node that repairs did not help. A person takes it away."""
 OPERATING_TAINT = "nodeops.k8s.preferred.jp/operating"
 """Taint of a node under repair (node-operation-controller 0.2.2, nodeoperation_controller.go)."""
-DETECTOR = "node-problem-detector"
-"""The program that sets the conditions, by its name in metrics."""
 TURN_LABEL = f"{DOMAIN}/turn"
 """Label of a node whose turn it is to be repaired; its value is the fault. A
 NodeRemediationTemplate only selects nodes with it, so that a node has one operation at a time."""

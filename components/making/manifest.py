@@ -213,6 +213,13 @@ def hash_name(prefix: str, content: Json) -> str:
     return f"{prefix}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
+def content_digest(content: str | Json, name: str = "") -> dict[str, str]:
+    """The annotation of pods whose program reads ``content`` at its start; ``name``: of a map."""
+    if isinstance(content, dict):
+        return {CONFIGURATION_ANNOTATION: hash_name(name, content)}
+    return {CONFIGURATION_ANNOTATION: hashlib.sha256(content.encode()).hexdigest()}
+
+
 def name_content(spec: Json, not_in_name: Collection[str]) -> Json:
     """The part of a spec that its name follows: all of it, but for ``not_in_name`` of a
     KubeadmConfigSpec, which are paths of files, and "ntp" for its servers."""

@@ -46,13 +46,10 @@ def objects(site: Site) -> list[Manifest]:
     made = [registered(each, managed.stack, NAME, f"{managed.name}/") for each in every.values()]
     # Annotated like those of a site's own cluster: Pulumi does not wait, as the pods of one program
     # start once the webhooks of another answer.
-    held = annotate([each._replace(protect=_takes_along(each)) for each in made])
+    # Protected is what takes clusters or hosts with it.
+    kinds = {*FIRST, "Ironic"}
+    held = annotate([e._replace(protect=e.kind in kinds or OPERATOR in e.group_kind) for e in made])
     return [each._replace(target=Target.MANAGEMENT) for each in held]
-
-
-def _takes_along(manifest: Manifest) -> bool:
-    """True for what takes clusters or hosts with it."""
-    return manifest.kind in (*FIRST, "Ironic") or OPERATOR in manifest.group_kind
 
 
 def _own(managed: Managed) -> list[Json]:

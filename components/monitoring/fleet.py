@@ -16,17 +16,12 @@ def rules(site: Site) -> list[Json]:
     declared = {"site": site.name, "state": "declared"}
     values = {"site": site.name, "pool_ready": READY, "guaranteed": GUARANTEED}
     values |= {name: state(site, f"kube_node_{name}") for name in ("created", "info")}
-    return [
-        *(
-            record("site_nodes:count", f"vector({site.replicas(pool)})", pool=pool.name, **declared)
-            for pool in site.file.pools
-        ),
-        *(
-            rule
-            for name in ("pools", *_parts(site))
-            for rule in TOLD.records(f"{name}_rules", **values)
-        ),
+    counts = [
+        record("site_nodes:count", f"vector({site.replicas(pool)})", pool=pool.name, **declared)
+        for pool in site.file.pools
     ]
+    names = [f"{name}_rules" for name in ("pools", *_parts(site))]
+    return [*counts, *(rule for name in names for rule in TOLD.records(name, **values))]
 
 
 def board(site: Site) -> Board:

@@ -11,11 +11,8 @@ RULES, SCRAPE, ROUTES, CUSTOM_RESOURCES = (
     f"{PREFIX}-{each}" for each in ("rules", "scrape", "alertmanager", "custom-resources")
 )
 """The ConfigMaps with files."""
-SCRAPE_FILE, ROUTES_FILE, CUSTOM_RESOURCES_FILE = (
-    "scrape.yaml",
-    "alertmanager.yml",
-    "custom-resource-state.yaml",
-)
+SCRAPE_FILE, ROUTES_FILE = "scrape.yaml", "alertmanager.yml"
+CUSTOM_RESOURCES_FILE = "custom-resource-state.yaml"
 """The keys of these ConfigMaps; of rules there is one for each group."""
 SECRETS_FOLDER = "/etc/alertmanager/secrets"
 """Where Alertmanager finds a Secret, in a folder of the Secret's name: the place at which the

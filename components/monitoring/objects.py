@@ -29,7 +29,7 @@ def objects(site: Site, watched: Sequence[Watched]) -> list[Manifest]:
             *rules(site, monitoring, [_link_alerts(site, monitoring, panels, g) for g in made]),
             *scraping(site, monitoring, scrapes(watched)),
             routing(site, monitoring),
-            *custom_resources(site, monitoring, watched),
+            *state_metrics(site, monitoring, watched),
             *dashboards(site, monitoring, shown),
         ]
     )
@@ -48,9 +48,7 @@ def rules(site: Site, monitoring: Monitoring, found: Sequence[Json]) -> list[Man
     return [names.files(site, monitoring, names.RULES, data)] if data else []
 
 
-def custom_resources(
-    site: Site, monitoring: Monitoring, watched: Sequence[Watched]
-) -> list[Manifest]:
+def state_metrics(site: Site, monitoring: Monitoring, watched: Sequence[Watched]) -> list[Manifest]:
     """The configuration of kube-state-metrics, as --custom-resource-state-config-file takes it;
     none where it has nothing to show: of itself it knows no custom resources."""
     found = [resource for each in watched for resource in each.custom_resources]

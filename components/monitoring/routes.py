@@ -74,10 +74,9 @@ def sources(inhibition: Inhibition) -> list[tuple[str, str, str]]:
 
 def targets(inhibition: Inhibition, site: str) -> list[tuple[str, str, str]]:
     """Matchers of the alerts that are silenced; those of other sites never are."""
-    own = (SITE_LABEL, "=", site)
-    if not inhibition.target:
-        return [("severity", "=", "warning"), own]
-    return [("alertname", "=~", inhibition.target), own]
+    target = inhibition.target
+    which = ("alertname", "=~", target) if target else ("severity", "=", "warning")
+    return [which, (SITE_LABEL, "=", site)]
 
 
 def _matcher(name: str, how: str, value: str) -> Json:
@@ -104,10 +103,7 @@ def _plain(said: Any) -> Any:
     """A part of an AlertmanagerConfig as Alertmanager reads it: matchers as text, Secrets as files,
     lists of key and value as maps."""
     if isinstance(said, list):
-        pairs = [
-            each for each in said if isinstance(each, dict) and each.keys() == {"key", "value"}
-        ]
-        if said and pairs == said:
+        if said and all(isinstance(e, dict) and e.keys() == {"key", "value"} for e in said):
             return {each["key"]: each["value"] for each in said}
         return [_plain(each) for each in said]
     if not isinstance(said, dict):

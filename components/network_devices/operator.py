@@ -2,17 +2,9 @@
 
 import json
 
-from components.making.manifest import (
-    Json,
-    Manifest,
-    documents,
-    fill,
-    metadata_of,
-    prune,
-    site_object,
-)
+from components.making.manifest import Json, Manifest, documents, fill, prune, site_object
 from components.making.rdma import network_name
-from components.network_devices.names import COMPONENT, OPERATOR_API
+from components.network_devices.names import OPERATOR_API, metadata
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL, SRIOV_LABEL
 from schemas.model.network_devices import Sriov
@@ -81,5 +73,5 @@ def _network(site: Site, sriov: Sriov, namespace: str) -> Manifest:
 
 
 def _object(site: Site, logical: str, name: str, spec: Json) -> Manifest:
-    metadata = metadata_of(COMPONENT, site, name, site.file.network_devices.operator_namespace)
-    return site_object(logical, OPERATOR_API, metadata, spec=prune(spec))
+    named = metadata(site, name, site.file.network_devices.operator_namespace)
+    return site_object(logical, OPERATOR_API, named, spec=prune(spec))

@@ -8,19 +8,9 @@ from collections.abc import Iterable
 
 from components.making.daemons import Daemon, on_pool
 from components.making.dump import dump_json
-from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
-    Json,
-    Manifest,
-    config_map,
-    documents,
-    fill,
-    hash_name,
-    metadata_of,
-    prune,
-)
+from components.making.manifest import Json, Manifest, config_map, content_digest, documents, fill
 from components.making.rdma import RDMA_PREFIX
-from components.network_devices.names import COMPONENT, NAMESPACE
+from components.network_devices.names import COMPONENT, NAMESPACE, metadata
 from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import POOL_LABEL
 from schemas.model.network_devices import Rdma, Sriov
@@ -64,21 +54,14 @@ def sriov_plugin(site: Site, pool: Pool) -> list[Manifest]:
 def _function_resource(sriov: Sriov, prefix: str) -> Json:
     """A resource's devices, as functions 0 to n-1 of its interfaces: an interface that is not
     divided yet would count as a device itself."""
-    driven = sriov.driver is VirtualFunctionDriver.NETDEVICE
-    functions = f"0-{sriov.functions - 1}"
-    return {
-        "resourceName": sriov.name,
-        "resourcePrefix": prefix,
-        "selectors": prune(
-            {
-                "pfNames": [f"{name}#{functions}" for name in sorted(sriov.interfaces)],
-                "isRdma": sriov.rdma or None,
-                # The link of a function without a driver of the kernel cannot be told.
-                "linkTypes": [LINK_TYPES[sriov.link]] if driven else None,
-                "drivers": None if driven else [sriov.driver.value],
-            }
-        ),
-    }
+    names = [f"{name}#0-{sriov.functions - 1}" for name in sorted(sriov.interfaces)]
+    chosen: Json = {"pfNames": names, **({"isRdma": True} if sriov.rdma else {})}
+    # The link of a function without a driver of the kernel cannot be told.
+    if sriov.driver is VirtualFunctionDriver.NETDEVICE:
+        chosen["linkTypes"] = [LINK_TYPES[sriov.link]]
+    else:
+        chosen["drivers"] = [sriov.driver.value]
+    return {"resourceName": sriov.name, "resourcePrefix": prefix, "selectors": chosen}
 
 
 def _by_name(resources: Iterable[Json]) -> list[Json]:
@@ -89,7 +72,7 @@ def _by_name(resources: Iterable[Json]) -> list[Json]:
 def _plugin(site: Site, pool: Pool, plugin: Json, config: Json) -> list[Manifest]:
     part = plugin["container"]["name"]
     name = f"{part}-{pool.name}"
-    metadata = metadata_of(COMPONENT, site, name, NAMESPACE, **{POOL_LABEL: pool.name})
+    named = metadata(site, name, NAMESPACE, **{POOL_LABEL: pool.name})
     data = {CONFIG_FILE: dump_json(config, indent=2)}
     seen = fill(plugin, {"image": site.images[part], "config": name})
     daemon = Daemon(
@@ -100,7 +83,7 @@ def _plugin(site: Site, pool: Pool, plugin: Json, config: Json) -> list[Manifest
         seen["volumes"],
         # Interfaces are found by name, and only the host's network has them.
         pod={"hostNetwork": True, "securityContext": {}},
-        annotations={CONFIGURATION_ANNOTATION: hash_name(part, config)},
+        annotations=content_digest(config, part),
         vital=True,
     )
-    return [config_map(f"{part}/{pool.name}", metadata, data), on_pool(site, pool, daemon)]
+    return [config_map(f"{part}/{pool.name}", named, data), on_pool(site, pool, daemon)]

@@ -19,8 +19,7 @@ LOOPBACK, EVERYWHERE = "127.0.0.1", "0.0.0.0"  # noqa: S104 - a pod's own addres
 ADMIN = "admin"
 READY, METRICS = "/ready", "/stats/prometheus"
 DRAIN = "/drain_listeners?graceful&skip_exit"
-"""Asks clients to close their connections, and goes on to take new ones: the Service still sends
-some for a while."""
+"""Asks clients to close their connections, and takes new ones: the Service still sends some."""
 IDLE_SECONDS = 300
 """Seconds that a client's connection may be idle, from its first moment on. PFIO keeps its own,
 and notices a closed one by a request that fails: a miss, after which it opens another (pfio 2.10,

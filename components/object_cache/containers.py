@@ -11,10 +11,5 @@ def resources(cpu: str, memory: str) -> Json:
 
 def scrape_annotations(port: int, path: str | None) -> dict[str, str]:
     """The annotations by which Prometheus finds metrics; none where there is no path."""
-    if path is None:
-        return {}
-    return {
-        "prometheus.io/scrape": "true",
-        "prometheus.io/port": str(port),
-        "prometheus.io/path": path,
-    }
+    values = {"scrape": "true", "port": str(port), "path": path} if path is not None else {}
+    return {f"prometheus.io/{name}": value for name, value in values.items()}

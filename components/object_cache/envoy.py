@@ -1,9 +1,7 @@
 """The Envoys: one on each host of the site, as pods that read objects are on all of them."""
 
-import hashlib
-
 from components.making.daemons import Daemon, on_pool
-from components.making.manifest import CONFIGURATION_ANNOTATION, Json, Manifest, filled
+from components.making.manifest import Json, Manifest, content_digest, filled
 from components.making.pod_security import SECURITY, pod_security
 from components.object_cache import bootstrap
 from components.object_cache.containers import resources, scrape_annotations
@@ -31,35 +29,29 @@ def envoys(site: Site, cache: Cache) -> list[Manifest]:
 
 def _daemon(site: Site, cache: Cache) -> Daemon:
     text, added = bootstrap.bootstrap_text(cache), limits(cache)
-    folders = {"bootstrap": BOOTSTRAP}
-    if cache.discovery is CacheDiscovery.HOSTS:
-        folders["endpoints"] = ENDPOINTS
+    hosts = cache.discovery is CacheDiscovery.HOSTS
+    folders = {"bootstrap": BOOTSTRAP, **({"endpoints": ENDPOINTS} if hosts else {})}
+    maps = [{"name": each, "configMap": {"name": name}} for each, name in folders.items()]
     return Daemon(
         name=ENVOY,
         namespace=cache.namespace,
         component=COMPONENT,
         containers=[_container(site, cache, [*folders, *(each["name"] for each in added.volumes)])],
-        volumes=[
-            *({"name": each, "configMap": {"name": name}} for each, name in folders.items()),
-            *added.volumes,
-        ],
+        volumes=[*maps, *added.volumes],
         pod={"terminationGracePeriodSeconds": STOP_SECONDS, "securityContext": pod_security(USER)},
         annotations={
             **scrape_annotations(bootstrap.METRICS_PORT, bootstrap.METRICS),
             # It reads its bootstrap when it starts and never again.
-            CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest(),
+            **content_digest(text),
         },
         vital=True,
     )
 
 
 def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
-    paths = {
-        "bootstrap": BOOTSTRAP_FOLDER,
-        "endpoints": bootstrap.ENDPOINTS_FOLDER,
-        "token": TOKEN_FOLDER,
-    }
-    (found,) = filled(
+    paths = {"bootstrap": BOOTSTRAP_FOLDER, "endpoints": bootstrap.ENDPOINTS_FOLDER}
+    paths["token"] = TOKEN_FOLDER
+    return filled(
         __file__,
         image=cache.envoy.image or site.images[ENVOY],
         args=arguments(cache.envoy.workers),
@@ -71,8 +63,7 @@ def _container(site: Site, cache: Cache, folders: list[str]) -> Json:
         resources=resources(cache.envoy.cpu, cache.envoy.memory),
         security=SECURITY,
         mounts=[{"name": each, "mountPath": paths[each], "readOnly": True} for each in folders],
-    )
-    return found
+    )[0]
 
 
 def arguments(workers: int) -> list[str]:

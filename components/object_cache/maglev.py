@@ -84,10 +84,8 @@ class Maglev:
         if not self.hosts:
             return {}
         each, more = divmod(self.size, len(self.hosts))
-        counts = (each + (number < more) for number in range(len(self.hosts)))
-        return {
-            host: count / self.size for host, count in zip(self.host_order, counts, strict=True)
-        }
+        order = enumerate(self.host_order)
+        return {host: (each + (number < more)) / self.size for number, host in order}
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,13 +133,10 @@ class _Filled:
     def __init__(self, size: int, tables: int) -> None:
         from wasmtime import Engine, Instance, Module, Store  # only where a table is needed
 
-        # Compiled each time, in some milliseconds: what is kept until Python ends, wasmtime can no
-        # longer free then.
+        # Compiled each time, in milliseconds: what is kept until Python ends, wasmtime cannot free.
         engine = Engine()
-        self.store = Store(engine)
-        found = Instance(self.store, Module(engine, _PROGRAM.read_text("utf-8")), []).exports(
-            self.store
-        )
+        self.store, program = Store(engine), Module(engine, _PROGRAM.read_text("utf-8"))
+        found = Instance(self.store, program, []).exports(self.store)
         self.memory = cast("Memory", found["memory"])
         self._fill, self._differing = cast("Func", found["fill"]), cast("Func", found["differing"])
         self.size = size

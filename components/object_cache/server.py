@@ -6,17 +6,8 @@ object. The program is the site's, and so are its arguments; what the cache has 
 in its environment, so that nothing has to be written twice.
 """
 
-import hashlib
-
 from components.making.daemons import Daemon, on_pool
-from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
-    Json,
-    Manifest,
-    by_kind,
-    filled,
-    prune,
-)
+from components.making.manifest import Json, Manifest, by_kind, content_digest, filled, prune
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import account, role_and_binding, rule, subject
 from components.object_cache import names
@@ -42,8 +33,7 @@ def _daemon(cache: Cache, text: str) -> Daemon:
     """The server; ``text`` is what its pods are restarted for when it changes."""
     server = cache.server
     annotations = scrape_annotations(server.port, server.metrics_path)
-    if text:
-        annotations[CONFIGURATION_ANNOTATION] = hashlib.sha256(text.encode()).hexdigest()
+    annotations |= content_digest(text) if text else {}
     container, pod = filled(
         __file__,
         name=names.SERVER,

@@ -14,15 +14,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 
-from components.making.manifest import (
-    Json,
-    Manifest,
-    config_map,
-    documents,
-    fill,
-    prune,
-    site_object,
-)
+from components.making.manifest import Json, Manifest, config_map, filled, prune, site_object
 from components.object_cache import names
 from schemas.facts.site import Site
 from schemas.model.object_cache import Cache
@@ -36,27 +28,30 @@ SAME_ZONE_SINCE = 35
 pkg/features/kube_features.go), and in an upgrade it is a minor behind when objects are applied. The
 older name is deprecated, and still taken (Kubernetes 1.37, pkg/apis/core/types.go)."""
 
-_SERVICE, _SERVERS = documents(__file__)
-
 
 def service(site: Site, cache: Cache) -> Manifest:
     """The Service before the Envoys."""
-    values = {
-        "address": cache.address,
-        "envoys": {names.NAME_LABEL: names.ENVOY},
-        "port": PORT,
-        "objects_port": names.OBJECTS_PORT,
-        "traffic": traffic_distribution(site.file.cluster.kubernetes),
-    }
     metadata = names.of_program(site, cache, cache.service, names.ENVOY)
-    return site_object("Service/cache", "v1", metadata, spec=prune(fill(_SERVICE, values)))
+    return site_object("Service/cache", "v1", metadata, spec=prune(_specs(site, cache)[0]))
 
 
 def servers_by_name(site: Site, cache: Cache) -> Manifest:
     """A name in DNS for the addresses of all servers, ready or not."""
-    values = {"servers": {names.NAME_LABEL: names.SERVER}, "server_port": cache.server.port}
     metadata = names.of_program(site, cache, names.headless(cache), names.SERVER)
-    return site_object("Service/servers", "v1", metadata, spec=fill(_SERVERS, values))
+    return site_object("Service/servers", "v1", metadata, spec=_specs(site, cache)[1])
+
+
+def _specs(site: Site, cache: Cache) -> list[Json]:
+    return filled(
+        __file__,
+        address=cache.address,
+        envoys={names.NAME_LABEL: names.ENVOY},
+        port=PORT,
+        objects_port=names.OBJECTS_PORT,
+        traffic=traffic_distribution(site.file.cluster.kubernetes),
+        servers={names.NAME_LABEL: names.SERVER},
+        server_port=cache.server.port,
+    )
 
 
 def traffic_distribution(version: KubernetesVersion) -> str:
@@ -108,8 +103,6 @@ def _zone(site: Site, cache: Cache, zone: str, hosts: Sequence[Host]) -> str:
 
 def _endpoint(host: Host, port: int) -> Json:
     address = {"socket_address": {"address": host.ip, "port_value": port}}
+    key = {"filter_metadata": {"envoy.lb": {"hash_key": host.name}}}
     # The address first: a person sees it in a diff before the line is cut off.
-    return {
-        "endpoint": {"address": address},
-        "metadata": {"filter_metadata": {"envoy.lb": {"hash_key": host.name}}},
-    }
+    return {"endpoint": {"address": address}, "metadata": key}

@@ -137,24 +137,17 @@ def monitor(check: Check) -> str:
 
 
 def _monitor(check: Check, detector: Detector, tells_changes: bool) -> Json:
-    (found,) = filled(
+    counts = [str(detector.bad_after), str(detector.good_after)]
+    of_run = [str(check.seconds), "1" if check.hung_is_bad else "2", f"{PROGRAMS}/{check.script}"]
+    return filled(
         __file__,
         interval=f"{detector.interval_seconds}s",
         timeout=f"{check.seconds + SLACK_SECONDS}s",
         tells_changes=tells_changes,
         condition=CONDITIONS[check.fault],
         path=f"{PROGRAMS}/{SETTLED}",
-        args=[*_damping(check, detector), *check.arguments],
-    )
-    return found
-
-
-def _damping(check: Check, detector: Detector) -> list[str]:
-    """The arguments of settled.sh."""
-    counts = [str(detector.bad_after), str(detector.good_after)]
-    hung = "1" if check.hung_is_bad else "2"
-    of_run = [str(check.seconds), hung, f"{PROGRAMS}/{check.script}"]
-    return [STATE, BOOT_ID, stem(check.fault), *counts, *of_run]
+        args=[STATE, BOOT_ID, stem(check.fault), *counts, *of_run, *check.arguments],
+    )[0]
 
 
 def _pci(record: AcceleratorModel) -> tuple[str, str, str]:
@@ -163,17 +156,11 @@ def _pci(record: AcceleratorModel) -> tuple[str, str, str]:
 
 
 def _missing(place: _Place) -> Check:
-    record = place.record
-    counted = (SYSTEM, place.devices, *_pci(record))
-    health = record.health
-    if health is None:
-        return Check(Fault.ACCELERATOR_MISSING, counted)
-    return Check(
-        Fault.ACCELERATOR_MISSING,
-        (*counted, *place.limits(health), *health.command),
-        health.timeout_seconds + KILL_SECONDS,
-        hung_is_bad=True,
-    )
+    record, health = place.record, place.record.health
+    asked = (*place.limits(health), *health.command) if health else ()
+    arguments = (SYSTEM, place.devices, *_pci(record), *asked)
+    seconds = health.timeout_seconds + KILL_SECONDS if health else SECONDS
+    return Check(Fault.ACCELERATOR_MISSING, arguments, seconds, hung_is_bad=health is not None)
 
 
 def _fabric(place: _Place) -> Check:
@@ -194,10 +181,8 @@ def _own(check: OwnCheck) -> Check:
 
 
 def _links(place: _Place) -> tuple[str, ...]:
-    links = place.pool.network_devices.links()
-    return tuple(
-        f"{name}:{'' if rail is None else rail}:{rate}" for name, (rail, rate) in links.items()
-    )
+    links = place.pool.network_devices.links().items()
+    return tuple(f"{name}:{'' if rail is None else rail}:{rate}" for name, (rail, rate) in links)
 
 
 def _root(place: _Place, health: Health) -> str:
@@ -206,9 +191,7 @@ def _root(place: _Place, health: Health) -> str:
     settings = place.site.file.accelerators
     operator = settings.gpu_operator if settings else None
     model = place.site.model(place.pool)
-    brought = (
-        operator is not None and operator.drivers and uses_gpu_operator(place.site, model or "")
-    )
+    brought = operator and operator.drivers and uses_gpu_operator(place.site, model or "")
     root = DRIVER_ROOT if brought and health.root == "/" else health.root
     return f"{HOST}{root}".rstrip("/")
 

@@ -36,8 +36,6 @@ class Remediation(SiteComponent[RemediationArgs]):
     @staticmethod
     def values(site: Site) -> dict[str, object]:
         """The values of the outputs."""
-        conditions = {
-            pool.name: [CONDITIONS[fault] for fault in site.faults(pool)]
-            for pool in site.file.pools
-        }
+        found = ((pool.name, site.faults(pool)) for pool in site.file.pools)
+        conditions = {name: [CONDITIONS[each] for each in faults] for name, faults in found}
         return {"namespace": settings_of(site).namespace, "conditions": conditions}

@@ -1,15 +1,7 @@
 """node-problem-detector on every pool with faults to look for, and all that it reads."""
 
 from components.making.daemons import Daemon, on_pool
-from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
-    Json,
-    Manifest,
-    by_kind,
-    config_map,
-    filled,
-    hash_name,
-)
+from components.making.manifest import Json, Manifest, by_kind, config_map, content_digest, filled
 from components.making.pod_security import SECURITY, pod_security
 from components.making.rights import bind, subject
 from components.remediation import devicechoice, kernellog
@@ -82,7 +74,7 @@ def _daemon(site: Site, pool: Pool, texts: dict[str, str]) -> Daemon:
         containers=[container],
         volumes=pod.pop("volumes"),
         pod=pod,
-        annotations={CONFIGURATION_ANNOTATION: hash_name(NAME, texts)},
+        annotations=content_digest(texts, NAME),
         min_ready_seconds=READY_SECONDS,
         vital=True,
     )

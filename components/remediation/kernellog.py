@@ -25,11 +25,5 @@ def text(site: Site, pool: Pool) -> str:
         xids = remediation.detector.xids
         numbers = sorted({*xids.reboot, *xids.watch})
         patterns |= {f"{XID_REASON}{n}": rf"^NVRM: Xid \(PCI:[^)]*\): {n}," for n in numbers}
-    (monitor,) = filled(
-        __file__,
-        rules=[
-            {"type": "temporary", "reason": reason, "pattern": pattern + REST}
-            for reason, pattern in patterns.items()
-        ],
-    )
-    return dump_json(monitor, indent=1)
+    rules = [{"type": "temporary", "reason": r, "pattern": p + REST} for r, p in patterns.items()]
+    return dump_json(filled(__file__, rules=rules)[0], indent=1)

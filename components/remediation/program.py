@@ -4,7 +4,7 @@ import json
 
 from components.making import replicas
 from components.making.faults import CONDITIONS, FAULTY_TAINT
-from components.making.manifest import COMPONENT_LABEL, Json, Manifest, by_kind, filled, labels
+from components.making.manifest import COMPONENT_LABEL, Json, Manifest, by_kind, filled
 from components.making.pod_security import SECURITY
 from components.remediation.names import COMPONENT, own, repair_image, selector_labels, settings_of
 from components.remediation.rights import account
@@ -22,12 +22,11 @@ def deployment(site: Site, name: str, container: Json, **more: Json | list[Json]
     """Two pods on different hosts; of two versions in a rollout one leads."""
     selector = selector_labels(name)
     pod = replicas.pod(site, name, selector, enableServiceLinks=False)
-    template = {
-        "metadata": {"labels": {**labels(site.name, COMPONENT), **selector}},
-        "spec": {**pod, "containers": [container], **more},
-    }
+    metadata = own(site, name)
+    spec = {**pod, "containers": [container], **more}
+    template = {"metadata": {"labels": metadata["labels"]}, "spec": spec}
     count = min(REPLICAS, site.replicas(site.control_plane))
-    return replicas.deployment(own(site, name), selector, count, template)
+    return replicas.deployment(metadata, selector, count, template)
 
 
 def program(
@@ -41,8 +40,8 @@ def program(
         "PORT": str(METRICS_PORT),
         **environment,
     }
-    mounts = [{"name": "config", "mountPath": "/config", "readOnly": True}] if config else []
-    volumes = [{"name": "config", "configMap": {"name": config}}] if config else []
+    mount = {"name": "config", "mountPath": "/config", "readOnly": True}
+    volume = {"name": "config", "configMap": {"name": config}}
     (container,) = filled(
         __file__,
         name=name,
@@ -51,9 +50,10 @@ def program(
         env=[{"name": key, "value": value} for key, value in given.items()],
         port=METRICS_PORT,
         security=SECURITY,
-        mounts=mounts,
+        mounts=[mount] if config else [],
     )
-    return by_kind([deployment(site, name, container, volumes=volumes)], name)[0]
+    more = [volume] if config else []
+    return by_kind([deployment(site, name, container, volumes=more)], name)[0]
 
 
 NAME = "device-taints"

@@ -3,17 +3,11 @@
 import json
 
 from components.making.faults import CONDITIONS
-from components.making.manifest import Json, filled, labels
+from components.making.manifest import Json, filled
 from components.making.pod_security import POD_SECURITY, SECURITY
 from components.making.taints import tolerations
 from components.remediation import reset
-from components.remediation.names import (
-    COMPONENT,
-    REBOOTS,
-    repair_image,
-    selector_labels,
-    settings_of,
-)
+from components.remediation.names import REBOOTS, own, repair_image, settings_of
 from schemas.facts.site import Site
 from schemas.model.site_file import Pool
 
@@ -29,10 +23,10 @@ _FIELDS = {
 
 def job(site: Site, pool: Pool, ours: dict[str, str]) -> Json:
     """The template of the Job; the controller asks for its namespace, as nothing else says one."""
-    (body,) = filled(
+    return filled(
         __file__,
         namespace=settings_of(site).namespace,
-        labels={**labels(site.name, COMPONENT), **selector_labels(REBOOTS), **ours},
+        labels={**own(site, REBOOTS)["labels"], **ours},
         tolerations=tolerations([site.control_plane]),
         # The group may read the Secret's file.
         pod_security={**POD_SECURITY, "fsGroup": POD_SECURITY["runAsGroup"]},
@@ -40,8 +34,7 @@ def job(site: Site, pool: Pool, ours: dict[str, str]) -> Json:
         env=_environment(site, pool),
         security=SECURITY,
         credentials=settings_of(site).reboot.credentials,
-    )
-    return body
+    )[0]
 
 
 def _environment(site: Site, pool: Pool) -> list[Json]:

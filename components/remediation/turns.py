@@ -52,10 +52,9 @@ def configuration(site: Site) -> str:
 def _tainted_up_to(site: Site, pool: Pool) -> int:
     """Bad devices of one host of a pool that are tainted one by one; 0 where no number says so.
     At most half of the host's are and ``max_faulty_percent`` of the pool's, but always one."""
-    settings, counted = site.file.remediation, None
-    if settings and site.taints_devices(pool):
-        counted, devices = settings.bad_devices, site.profile(pool).accelerators
-    if not (settings and counted and devices):
+    settings, devices = settings_of(site), site.profile(pool).accelerators
+    counted = settings.bad_devices
+    if not (counted and devices and site.taints_devices(pool)):
         return 0
     share = devices.count * site.replicas(pool) * settings.max_faulty_percent // 100
     return min(counted.taint_up_to, max(1, min(devices.count // 2, share)))

@@ -4,13 +4,7 @@ help, what takes too long. Taints are explained in components/making/faults.py."
 from collections.abc import Iterator
 from math import ceil
 
-from components.making.faults import (
-    CONDITIONS,
-    DETECTOR,
-    FAULTY_TAINT,
-    OPERATING_TAINT,
-    QUARANTINED_TAINT,
-)
+from components.making.faults import CONDITIONS, FAULTY_TAINT, OPERATING_TAINT, QUARANTINED_TAINT
 from components.making.manifest import Json, documents
 from components.making.promql import FAULTS, NODES, REPAIRED, minutes, one_of, state
 from components.making.told import Told
@@ -42,17 +36,14 @@ def watch(site: Site) -> Watched:
     group = Group("repairs", rules(site, remediation, monitoring.thresholds), place=5)
     kinds = {remediator.kind for remediator in remediation.healers}
     operated = RemediatorKind.NODE_OPERATION_CONTROLLER in kinds
-    scrapes = [
-        program(DETECTOR, remediation.namespace, detector.METRICS_PORT)._replace(
-            every_node=True, place=0
-        )
-    ]
+    space = remediation.namespace
+    own = program(detector.NAME, space, detector.METRICS_PORT)
+    scrapes = [own._replace(every_node=True, place=0)]
     if operated:
-        own = program(CONTROLLER, remediation.namespace, controller.METRICS_PORT)
-        scrapes.append(own._replace(place=0))
-        scrapes.append(program(TURNS, remediation.namespace, METRICS_PORT))
+        scrapes.append(program(CONTROLLER, space, controller.METRICS_PORT)._replace(place=0))
+        scrapes.append(program(TURNS, space, METRICS_PORT))
     if any(site.taints_devices(pool) for pool in site.file.pools):
-        scrapes.append(program(DEVICE_TAINTS, remediation.namespace, METRICS_PORT))
+        scrapes.append(program(DEVICE_TAINTS, space, METRICS_PORT))
     resources = documents(__file__) if operated else ()
     return Watched(scrapes, [group], [board(site, operated=operated)], resources)
 

@@ -24,17 +24,15 @@ VARIABLES = {
 """Variables of every policy here: the pod, its gang annotations, and its scheduler."""
 
 
-def policy(
-    site: Site, name: str, variables: Mapping[str, str], checks: list[Json]
-) -> list[Manifest]:
-    """A policy with its binding, on what is created for teams; ``checks``: rows of the data."""
+def policy(site: Site, name: str, variables: Mapping[str, str], rows: list[Json]) -> list[Manifest]:
+    """A policy with its binding, on what is created for teams; ``rows`` of the data are checks."""
     full = f"{name}.{OWN_DOMAIN}"
     every = {**VARIABLES, **variables}
     spec, binding = filled(
         __file__,
         team=TEAM_LABEL,
         variables=[{"name": key, "expression": text} for key, text in every.items()],
-        checks=checks,
+        checks=rows,
     )
     return in_force(full, metadata(site, full), spec, binding)
 

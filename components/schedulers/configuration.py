@@ -19,7 +19,7 @@ def configuration(site: Site, backend: Backend, scheduler: KubeScheduler) -> Jso
     added = on_pools(site, backend)["nodeAffinity"]
     # Two schedulers that count one node's devices would each give them away.
     on_its_pools = {"name": "NodeAffinity", "args": {"addedAffinity": added}}
-    (found,) = filled(
+    return filled(
         __file__,
         name=backend.name,
         namespace=site.scheduling.namespace,
@@ -27,8 +27,7 @@ def configuration(site: Site, backend: Backend, scheduler: KubeScheduler) -> Jso
         burst=2 * REQUESTS_PER_SECOND,
         plugins=[{"name": each["name"]} for each in plugins],
         config=[*_resources(site, backend), on_its_pools, *plugins],
-    )
-    return found
+    )[0]
 
 
 def _plugins(backend: Backend, scheduler: KubeScheduler) -> Iterator[Json]:

@@ -34,9 +34,7 @@ def _gang(side: Side | None, name: str) -> Gang | None:
     return next((own.gang for backend, own in every if backend.name == name), None)
 
 
-def _add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def _note_restarts(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a scheduler's Deployment, with the effect of its pods' restart on jobs."""
     stays = change.after is not None
     waiting = TOLD.say("gangs") if _gang(site.before, _backend(change.one)) else ""
@@ -66,9 +64,7 @@ def _moves(site: SiteChange, name: str) -> bool:
     return change.after is None or change.after.key != change.before.key
 
 
-def _of_the_scheduler(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def _of_scheduler(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for rights: nobody loses what only a scheduler had that goes, or only a plugin."""
     why = TOLD.say("with_it") if _moves(site, _backend(change.one)) else ""
     if not why and change.group_kind in (kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING):
@@ -99,9 +95,8 @@ def _of_teams(policy: Manifest) -> bool:
     spec = mapping(policy.body, "spec", "matchConstraints")
     selected = items(mapping(spec, "namespaceSelector"), "matchExpressions")
     teams = {"key": TEAM_LABEL, "operator": "Exists"} in selected
-    return teams and all(
-        each.get("operations") == ["CREATE"] for each in items(spec, "resourceRules")
-    )
+    rows = items(spec, "resourceRules")
+    return teams and all(each.get("operations") == ["CREATE"] for each in rows)
 
 
 def fences_schedulers(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
@@ -119,9 +114,9 @@ RULES = [
     *narrow(
         KUBERNETES,
         {
-            kinds.DEPLOYMENT: _add_restart_notes,
+            kinds.DEPLOYMENT: _note_restarts,
             "ConfigMap": _add_gang_notes,
-            **dict.fromkeys(kinds.RIGHTS, _of_the_scheduler),
+            **dict.fromkeys(kinds.RIGHTS, _of_scheduler),
         },
     ),
 ]

@@ -1,18 +1,8 @@
 """A scheduler as it runs: a Deployment on the control plane, with what watches and guards it."""
 
-import hashlib
-
 from components.making import replicas
 from components.making.dump import dump
-from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
-    Json,
-    Manifest,
-    by_kind,
-    filled,
-    labels,
-    prune,
-)
+from components.making.manifest import Json, Manifest, by_kind, content_digest, filled, prune
 from components.making.pod_security import SECURITY
 from components.schedulers import names
 from components.schedulers.configuration import configuration
@@ -30,10 +20,11 @@ up after three minutes."""
 def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Manifest]:
     """Everything that makes a scheduler run, in the namespace of the schedulers."""
     text, selector = dump(configuration(site, backend, scheduler)), names.selector_labels(backend)
+    metadata = names.own(site, backend)
     template, config, *guards = filled(
         __file__,
-        labels={**labels(site.name, names.COMPONENT), **selector},
-        digest={CONFIGURATION_ANNOTATION: hashlib.sha256(text.encode()).hexdigest()},
+        labels=metadata["labels"],
+        digest=content_digest(text),
         pod=replicas.pod(site, backend.name, selector),
         name=backend.name,
         image=scheduler.image,
@@ -42,12 +33,12 @@ def workload(site: Site, backend: Backend, scheduler: KubeScheduler) -> list[Man
         ports=_ports(scheduler),
         alive=_GANG if scheduler.gang else _ALIVE,
         security=SECURITY,
-        metadata=names.own(site, backend),
+        metadata=metadata,
         selector=selector,
         text=text,
     )
     template["spec"]["containers"] = [prune(each) for each in template["spec"]["containers"]]
-    runs = replicas.deployment(names.own(site, backend), selector, scheduler.replicas, template)
+    runs = replicas.deployment(metadata, selector, scheduler.replicas, template)
     return by_kind((config, runs, *guards), backend.name)
 
 

@@ -33,10 +33,7 @@ def _external(site: Site, secrets: Secrets, reference: SecretReference) -> Manif
         secret_labels={**ours, **(BMC_LABELS if reference.management else {})},
         refresh=duration(secrets.refresh_minutes),
         store=_store(secrets, reference),
-        data=[
-            {"secretKey": key, "remoteRef": {"key": place, "property": key}}
-            for key in reference.keys
-        ],
+        data=[{"secretKey": e, "remoteRef": {"key": place, "property": e}} for e in reference.keys],
     )
     # On the management cluster all are in the site's namespace.
     where = "" if reference.management else f"{reference.namespace}/"

@@ -179,8 +179,7 @@ def timeout(job: Setting) -> Iterator[Refusal]:
 
 
 def rdma(job: Setting) -> Iterator[Refusal]:
-    """The model's hosts have RDMA; where pods use it through their host's network, no two of a job
-    listen on one host."""
+    """The model's hosts have RDMA; with the host's network no two pods of a job listen on one."""
     request = job.request
     if not request.rdma or not job.is_served:
         return

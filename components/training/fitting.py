@@ -36,10 +36,8 @@ def room_of_worker(job: Setting) -> Iterator[Refusal]:
 
 def machines(job: Setting) -> Iterator[Refusal]:
     """There are machines for all workers at once, and for the parameter servers."""
-    found = sum(
-        job.site.replicas(pool) * job.fit(here)
-        for pool, here in zip(job.pools, job.rooms, strict=True)
-    )
+    pairs = zip(job.pools, job.rooms, strict=True)
+    found = sum(job.site.replicas(pool) * job.fit(here) for pool, here in pairs)
     if job.request.workers > found:
         channel = ", one on each, as a host has one channel of a ComputeDomain"
         hosts, each = sum(map(job.site.replicas, job.pools)), channel if job.has_domain else ""

@@ -34,9 +34,8 @@ def manifests(setting: Setting) -> list[Json]:
 
 def metadata(setting: Setting) -> Json:
     """The metadata of the object that a queue starts."""
-    return prune(
-        {"name": setting.name, "namespace": setting.namespace, "labels": starting.labels(setting)}
-    )
+    own = {"name": setting.name, "namespace": setting.namespace}
+    return prune({**own, "labels": starting.labels(setting)})
 
 
 def port(setting: Setting) -> int:

@@ -36,21 +36,15 @@ def manifests(setting: Setting) -> list[Json]:
 
 def replicated_job(name: str, pods: int, template: Json) -> Json:
     """A Job of so many pods, in a JobSet."""
-    return {
-        "name": name,
-        "replicas": 1,
-        "template": {"spec": {**failing(pods), "template": template}},
-    }
+    spec = {**failing(pods), "template": template}
+    return {"name": name, "replicas": 1, "template": {"spec": spec}}
 
 
 def tf_config(setting: Setting, kind: str) -> str:
     """TF_CONFIG of a kind of task; the kubelet puts the pod's index in."""
     counts = {SERVER: setting.request.server_count, WORKER: setting.request.workers}
     cluster = {
-        part: [
-            f"{setting.name}-{part}-0-{number}.{setting.name}:{port(setting)}"
-            for number in range(count)
-        ]
+        part: [f"{setting.name}-{part}-0-{n}.{setting.name}:{port(setting)}" for n in range(count)]
         for part, count in counts.items()
     }
     text = json.dumps({"cluster": cluster, "task": {"type": kind, "index": 0}})

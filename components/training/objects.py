@@ -26,8 +26,6 @@ def runtimes(site: Site) -> Iterator[Manifest]:
             request = JobRequest(Template.ALL_REDUCE_TRAINJOB, model, 1, IMAGE, rdma=rdma)
             setting, name = Setting(site, request), runtime_name(model, rdma=rdma)
             if setting.pools:
-                named, logical = (
-                    metadata_of(COMPONENT, site, name),
-                    f"ClusterTrainingRuntime/{name}",
-                )
+                named = metadata_of(COMPONENT, site, name)
+                logical = f"ClusterTrainingRuntime/{name}"
                 yield site_object(logical, API, named, spec=runtime_spec(setting))

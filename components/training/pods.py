@@ -35,11 +35,8 @@ def helper_resources(setting: Setting, cpu: str = SERVER_CPU, memory: str = SERV
 
 
 def _with_storage(setting: Setting, sizes: Json) -> Json:
-    request, limit = setting.storage
-    return {
-        "requests": {**sizes, "ephemeral-storage": request},
-        "limits": {**sizes, "ephemeral-storage": limit},
-    }
+    request, limit = ({"ephemeral-storage": each} for each in setting.storage)
+    return {"requests": {**sizes, **request}, "limits": {**sizes, **limit}}
 
 
 def container(setting: Setting, name: str, env: list[Json] | None = None) -> Json:

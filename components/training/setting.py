@@ -155,9 +155,8 @@ class Setting:
     @cached_property
     def most(self) -> int:
         """Accelerators that a worker can have: those of the largest host, or one share."""
-        return max(
-            (devices_of_pod(each, self.site.devices(each)) for each in self.pools), default=0
-        )
+        found = (devices_of_pod(each, self.site.devices(each)) for each in self.pools)
+        return max(found, default=0)
 
     @cached_property
     def per_worker(self) -> int:

@@ -47,13 +47,8 @@ def runtime_spec(setting: Setting) -> Json:
     box = container(setting, NODE)
     for own in ("image", "command"):
         box.pop(own, None)
-    (spec,) = filled(
-        Path(__file__).with_name("runtime.yaml"),
-        failure=restarting(),
-        ending=failing(),
-        pod=worker(setting, box, {}),
-    )
-    return spec
+    template, pod = Path(__file__).with_name("runtime.yaml"), worker(setting, box, {})
+    return filled(template, failure=restarting(), ending=failing(), pod=pod)[0]
 
 
 def _train_job(setting: Setting, *, own: bool) -> Json:

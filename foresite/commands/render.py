@@ -94,14 +94,14 @@ def _files(site: Site) -> tuple[dict[str, str], Examined, Member | None]:
 def files_of(site: Site, objects: dict[str, list[Manifest]]) -> dict[str, str]:
     """The files of a site by path, in the order that they would be applied; the index last."""
     groups = group_by_key(
-        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", _body(each))
+        (f"{each.target.value}/{component}/{each.kind.lower()}.yaml", rendered_body(each))
         for component, manifests in objects.items()
         for each in manifests
     )
     return indexed({"site": site.name, "release": site.release.release}, groups)
 
 
-def _body(manifest: Manifest) -> Json:
+def rendered_body(manifest: Manifest) -> Json:
     """The object as Argo CD and Flux get it: of what is kept though it is no longer made, the
     Application is in sync (Argo CD v3.2.12, controller/state.go, CompareAppState)."""
     if not manifest.keep:

@@ -161,7 +161,7 @@ def test_data_port_and_contexts_survive_a_restart(tmp_path: Path, binaries: Bina
         after = plane.status()
         assert after.running and after.pids != before.pids
         assert (after.server, after.contexts) == (before.server, ("trial", "mgmt-east"))
-        with Client.from_kubeconfig(after.kubeconfig, "mgmt-east") as client:
+        with Client(read_kubeconfig(after.kubeconfig, "mgmt-east")) as client:
             assert client.get("v1", "ConfigMap", "kept", "default") is not None
         plane.wipe()
         assert not plane.directory.exists()

@@ -10,6 +10,7 @@ from components.admission_policies.objects import objects
 from components.making.manifest import Json, Manifest
 from components.site import site_objects
 from controlplane import ApiError, Client
+from controlplane.access import read_kubeconfig
 from controlplane.crds import install_crds
 from controlplane.server import Binaries, ControlPlane, running
 from schemas.facts.site import Site
@@ -128,7 +129,7 @@ def serving(directory: Path, site: Site | None = None) -> Iterator[tuple[Control
     tools = locate(["controlplane"])
     binaries = Binaries(tools["etcd"].path, tools["kube-apiserver"].path)
     chosen = site or with_resets()
-    with running(directory, binaries) as plane, As.from_kubeconfig(plane.kubeconfig()) as client:
+    with running(directory, binaries) as plane, As(read_kubeconfig(plane.kubeconfig())) as client:
         install_crds(client, [crd for crd in load_crds() if crd["spec"]["group"] in GROUPS])
         for body in (*_rights(), *map(_body, _wanted(chosen))):
             client.apply(body)

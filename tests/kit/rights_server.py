@@ -17,6 +17,7 @@ import pytest
 from components.machines.apiserver import FOLDER, LOGS
 from components.making.manifest import Json, Manifest, Target
 from components.site import site_objects
+from controlplane.access import read_kubeconfig
 from controlplane.server import Binaries, ControlPlane, running
 from schemas.facts.site import Site
 from schemas.model.access import Access
@@ -98,7 +99,7 @@ def people_world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         issuer.serving(),
         kms(directory / "kms.sock"),
         _running(site, directory, issuer) as plane,
-        As.from_kubeconfig(plane.kubeconfig()) as client,
+        As(read_kubeconfig(plane.kubeconfig())) as client,
     ):
         _fill(client, site)
         yield World(plane, client, issuer)

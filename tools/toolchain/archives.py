@@ -175,13 +175,8 @@ def _unpack(packed: Path, archive: Archive, folder: Path) -> None:
         with tarfile.open(packed, "r:gz") as tar:
             for member in tar:
                 path = PurePosixPath(member.name)
-                if (
-                    str(path) not in files
-                    or not member.isreg()
-                    or member.size > download.MOST_BYTES
-                ):
-                    continue
-                if source := tar.extractfile(member):
+                fits = member.isreg() and member.size <= download.MOST_BYTES
+                if str(path) in files and fits and (source := tar.extractfile(member)):
                     with source, (folder / path.name).open("wb") as out:
                         shutil.copyfileobj(source, out)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile) as error:

@@ -19,18 +19,14 @@ _FOREIGN = ("PULUMI_ACCESS_TOKEN", "PULUMI_API", "PULUMI_CONFIG_PASSPHRASE_FILE"
 _NO_LOGS = "This file stands where Pulumi would make a folder for its automatic debug logs.\n"
 
 
-def environment(
-    tools: Tools, state: Path, environ: Mapping[str, str] = os.environ
-) -> dict[str, str]:
+def environment(tools: Tools, state: Path, base: Mapping[str, str] = os.environ) -> dict[str, str]:
     """The variables for running ``pulumi`` with ``tools`` on a trial backend in ``state``: its home
     is in the cache, so that nothing of the user's is read or written, and the passphrase empty, as
     a trial holds no secrets."""
-    env = dict(environ)
+    env = {name: value for name, value in base.items() if name not in _FOREIGN}
     home = pulumi_home(tools)
     with writing(state):
         state.mkdir(parents=True, exist_ok=True)
-    for name in _FOREIGN:
-        env.pop(name, None)
     # A language host that was built knows no virtualenv option, and takes the first Python on PATH.
     python = str(Path(sys.executable).parent)
     path = os.pathsep.join([str(home / "bin"), python, *filter(None, [env.get("PATH")])])

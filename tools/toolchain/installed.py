@@ -155,9 +155,7 @@ def given_executables() -> Mapping[str, Given]:
 def stand_ins() -> Mapping[str, Given]:
     """Executables that are taken in place of a build where they are at hand, by the part's name."""
     rows = table().items()
-    return {
-        name: _read_row(name, row["given"], row["group"]) for name, row in rows if "given" in row
-    }
+    return {n: _read_row(n, row["given"], row["group"]) for n, row in rows if "given" in row}
 
 
 def _read_row(name: str, row: Mapping[str, Any], group: str) -> Given:

@@ -20,6 +20,7 @@ GROUPS = (
 OPTIONAL = ("schedulers", "metal3", "pivot", "management", "engines", "objectstore", "rivals")
 """Made ready only where they are named: long proofs and measurements alone run them."""
 _SOURCES = ("go.mod", "go.sum", "main.go")
+_OF_COPY = ("from", "module", "file", "to")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +67,7 @@ def _part(name: str, row: Mapping[str, Any]) -> Part:
         module_dir=row["module"],
         package=row["package"],
         ldflags=("-s -w", *(flag.format(version=version) for flag in row.get("ldflags", ()))),
-        copies=tuple(
-            Copy(*(copy[key] for key in ("from", "module", "file", "to")))
-            for copy in row.get("copies", ())
-        ),
+        copies=tuple(Copy(*(each[key] for key in _OF_COPY)) for each in row.get("copies", ())),
     )
 
 

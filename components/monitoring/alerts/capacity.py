@@ -22,18 +22,15 @@ def rules(site: Site) -> list[Json | Alert]:
     told, models = TOLD.at(site), site.models()
     asked = {model: asks(site, model, 'node!=""') for model in models}
     # The devices of all machines that the site file declares, with or without a Node.
-    declared = {
-        model: sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model))
+    declared = [
+        (model, sum(site.replicas(pool) * site.devices(pool) for pool in site.pools_with(model)))
         for model in models
-    }
+    ]
     requests = (told.records("requests", asked=asked[model], model=model) for model in models)
     return [
         *(each for pool in pools for each in _of_pool(site, pool)),
         *TOLD.records("sums"),
-        *(
-            record("accelerators_expected:sum", f"vector({n})", model=m)
-            for m, n in declared.items()
-        ),
+        *(record("accelerators_expected:sum", f"vector({n})", model=m) for m, n in declared),
         *chain.from_iterable(requests),
         *_of_teams(site),
         *(_missing_devices(site, model) for model in models),
@@ -65,10 +62,6 @@ def _of_teams(site: Site) -> list[Json]:
 def _missing_devices(site: Site, model: str) -> Alert:
     """A dead Node still reports what it offered, so only ready ones count."""
     planned = all(least(site, pool) < 1 for pool in site.pools_with(model))
-    return TOLD.at(site).alert(
-        "AcceleratorsGone",
-        model=model,
-        is_ready=ready(site),
-        known=KNOWN,
-        lasts=REINSTALLED if planned else "15m",
-    )
+    values = {"model": model, "is_ready": ready(site), "known": KNOWN}
+    lasts = REINSTALLED if planned else "15m"
+    return TOLD.at(site).alert("AcceleratorsGone", **values, lasts=lasts)

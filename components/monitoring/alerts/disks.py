@@ -34,11 +34,9 @@ def _used_share(site: Site) -> str:
     objects does not count: the cache fills it on purpose. Volumes of pods are their owners'."""
     share = TOLD.at(site).table("used")["share"]
     found = f"max by (node, mountpoint) ({join_node(site, share)})"
-    pools = one_of(pool.name for pool in site.cache_pools())
-    of_cache = (
-        f'label_replace({NODES}{{pool=~"{pools}"}}, "mountpoint", "{path}", "", "")'
-        for path in _of_cache(site)
-    )
+    nodes = f'{NODES}{{pool=~"{one_of(pool.name for pool in site.cache_pools())}"}}'
+    paths = _of_cache(site)
+    of_cache = (f'label_replace({nodes}, "mountpoint", "{path}", "", "")' for path in paths)
     return " unless on (node, mountpoint) ".join((found, *of_cache))
 
 

@@ -26,16 +26,14 @@ def render_dashboard(site: str, uids: Mapping[str, str], board: Board, runbooks:
     name; ``runbooks`` is the folder of runbooks as a URL, or empty."""
     repeated = {"variable": f"${board.repeat}", "repeat": board.repeat}
     panels = [_panel(*each, uids, runbooks) for each in _place_panels(board)]
+    source = fill(_DATASOURCE, {"many": bool(board.repeat)})
     values = {
         **board._asdict(),
         "title": f"{board.title} ({site})",
         "uid": uids[board.name],
         "tags": ["foresite", site],
         "panels": [fill(_ROW, repeated), *panels] if board.repeat else panels,
-        "variables": [
-            fill(_DATASOURCE, {"many": bool(board.repeat)}),
-            *map(_variable, board.choices),
-        ],
+        "variables": [source, *map(_variable, board.choices)],
     }
     return json.dumps(fill(_PAGE, values), sort_keys=True, indent=1) + "\n"
 

@@ -1,7 +1,7 @@
 """Whom a change of network devices concerns, and how the operator goes about it."""
 
 from components.effects import Effect, Field, Impact, ObjectChange, Side, SiteChange
-from components.effects.applying import Concerned, effect
+from components.effects.applying import effect
 from components.effects.placement import running
 from components.making.manifest import Json
 from components.source import site_of
@@ -42,14 +42,9 @@ def on_hosts(
         why = f"{why}; but no host of the pool runs yet"
         return effect(change, field, Impact.NONE, why, source)
     at_most = count if count < len(hosts) else None
-    at_once = at_a_time(site) if impact in (Impact.DRAIN, Impact.REBOOT) else None
-    pace: Concerned = {"hosts": hosts, "at_most": at_most, "at_once": at_once}
-    return effect(change, field, impact, why, source, **pace)
-
-
-def at_a_time(site: SiteChange) -> int:
-    """How many hosts of a pool the operator drains at a time."""
-    return settings(site.side).max_unavailable
+    out = impact in (Impact.DRAIN, Impact.REBOOT)
+    at_once = settings(site.side).max_unavailable if out else None
+    return effect(change, field, impact, why, source, hosts=hosts, at_most=at_most, at_once=at_once)
 
 
 def settings(side: Side) -> NetworkDevices:
@@ -63,8 +58,8 @@ def sriov_pools(side: Side) -> list[str]:
 
 
 def pace(site: SiteChange) -> str:
-    """The same for a person."""
-    return f"{at_a_time(site)} at a time"
+    """How many hosts of a pool the operator drains at a time, for a person."""
+    return f"{settings(site.side).max_unavailable} at a time"
 
 
 def sriov_interfaces(side: Side | None, pool: str) -> dict[str, Sriov]:

@@ -44,7 +44,5 @@ def _names(config: Manifest | None) -> dict[str, str]:
 
 
 _CONTENT = (each for each in KUBERNETES if (each.kind, each.path) == ("ConfigMap", ("data",)))
-RULES = [
-    *narrow(_CONTENT, {"ConfigMap": _renaming}),
-    *narrow(KUBERNETES, {kinds.DAEMON_SET: _add_notes}),
-]
+RULES = narrow(_CONTENT, {"ConfigMap": _renaming})
+RULES += narrow(KUBERNETES, {kinds.DAEMON_SET: _add_notes})

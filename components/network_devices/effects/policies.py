@@ -72,13 +72,11 @@ def _redivision(
     return [on_hosts(site, change, field, Impact.REBOOT, (why, DIVIDING))]
 
 
-def _let_go(
-    site: SiteChange, change: ObjectChange, field: Field, interfaces: Iterable[str]
-) -> Effects:
+def _let_go(site: SiteChange, change: ObjectChange, field: Field, names: Iterable[str]) -> Effects:
     """The effect on interfaces that no policy divides any more; of others it is judged there."""
     pool = pool_name(change)
     after = sriov_interfaces(site.after, pool)
-    gone = [name for name in interfaces if name not in after]
+    gone = [name for name in names if name not in after]
     if not gone:
         return
     why = f"functions of {', '.join(gone)} are destroyed: {EVICTED}, {pace(site)}"
@@ -99,8 +97,7 @@ def addition(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 def removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A removed policy."""
     before, _ = spec(change)
-    interfaces = before["nicSelector"]["pfNames"]
-    found = list(_let_go(site, change, field, interfaces))
+    found = list(_let_go(site, change, field, before["nicSelector"]["pfNames"]))
     yield from found or TABLE.judges["removed_elsewhere"](site, change, field)
 
 
@@ -122,8 +119,7 @@ def interfaces(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 def number(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Another number of functions: all of them are destroyed and created again."""
-    what = "all functions are destroyed and created again"
-    return _redivision(site, change, field, what, EVICTED)
+    return _redivision(site, change, field, SAID.say("destroyed"), EVICTED)
 
 
 def bare(_site: SiteChange, change: ObjectChange, _field: Field) -> bool:
@@ -156,5 +152,4 @@ def _on_hosts(
 restart, drain = partial(_on_hosts, Impact.POD_RESTART), partial(_on_hosts, Impact.DRAIN)
 reboot, unknown = partial(_on_hosts, Impact.REBOOT), partial(_on_hosts, Impact.UNKNOWN)
 TABLE = read_kinds(globals())
-(POLICY,) = TABLE.kinds
-RULES = rules(POLICY)
+RULES = rules(*TABLE.kinds)

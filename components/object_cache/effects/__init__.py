@@ -11,13 +11,13 @@ from components.effects.daemonsets import DAEMON_SET
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import narrow
 from components.object_cache.effects.files import FILES
-from components.object_cache.effects.programs import add_restart_notes
+from components.object_cache.effects.programs import note_restarts
 from components.object_cache.effects.reached import BUDGETS, SERVICES, of_servers, once_given
 
 _RIGHTS = ("ServiceAccount", kinds.CLUSTER_ROLE, kinds.CLUSTER_ROLE_BINDING)
 
 RULES = [
-    *rules(DAEMON_SET.narrowed(add_restart_notes), FILES, BUDGETS),
+    *rules(DAEMON_SET.narrowed(note_restarts), FILES, BUDGETS),
     *narrow(rules(SERVICES), {SERVICES.name: once_given}),
     *narrow(KUBERNETES, dict.fromkeys(_RIGHTS, of_servers)),
 ]

@@ -16,9 +16,7 @@ from schemas.kubernetes.quantities import in_bytes
 from schemas.model.object_cache import Bucket
 
 TOLD = Told(__file__)
-EVICTS = (
-    "the reference server deletes what was read longest ago; a server of your own does as it does"
-)
+EVICTS = TOLD.say("evicts")
 NAMED = 3
 """Namespaces that are named in a sentence; more are counted."""
 _RIGHTS = ("AllowNamespaces", "Public")
@@ -58,10 +56,7 @@ def _access(site: SiteChange, name: str) -> str:
     caches = [cache_of(each) for each in (site.before, site.after)]
     was, bucket = (each.bucket(name) if each else None for each in caches)
     found = access(was, bucket) if was and bucket else ()
-    return (
-        "; ".join(each.full for each in found)
-        or "who may read and write it stays as it is in the site file"
-    )
+    return "; ".join(each.full for each in found) or TOLD.say("same_access")
 
 
 class Access(NamedTuple):

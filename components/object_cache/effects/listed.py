@@ -36,10 +36,7 @@ def _describe_membership(site: SiteChange, name: str, *, come: bool) -> tuple[st
     """What a host's addition or removal does, and its source; None where the keys say it all."""
     if site.before is None or site.after is None:
         return None
-    old, new = (
-        next((host for host in side.fleet.hosts if host.name == name), None)
-        for side in (site.before, site.after)
-    )
+    old, new = (next((h for h in e.fleet.hosts if h.name == name), None) for e in site.sides)
     if not come:
         serves = old and new and old.pool != new.pool and old.pool in pools_of(site.after)
         return (_SAID["unasked"], POOLS) if serves else None
@@ -73,9 +70,7 @@ def joining(before: Side, after: Side) -> int:
     pools, keeping = {host.name: host.pool for host in before.fleet.hosts}, pools_of(after)
     listed_before = {host.name for host in hosts_of(before)}
     came = [h for h in hosts_of(after) if h.name not in listed_before and h.name not in idle]
-    return sum(
-        pools.get(host.name) != host.pool and pools.get(host.name) not in keeping for host in came
-    )
+    return sum(pools.get(h.name) != h.pool and pools.get(h.name) not in keeping for h in came)
 
 
 def _keys(part: Any) -> Iterator[str]:

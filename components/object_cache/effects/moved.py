@@ -120,14 +120,13 @@ def _moved_shares(before: Routing, after: Routing) -> tuple[float, float]:
     if all(keys.get(host, key) == key for key, host in after.hosts):
         found = compare_tables(old, new)
         return found.share, found.least
-    return _under_other_keys(old, new, before, after)
+    return _by_host(old, new, dict(before.hosts), dict(after.hosts))
 
 
-def _under_other_keys(
-    old: "Maglev", new: "Maglev", before: Routing, after: Routing
+def _by_host(
+    old: "Maglev", new: "Maglev", mine: dict[str, str], theirs: dict[str, str]
 ) -> tuple[float, float]:
     """The same, where a host that stays is hashed by another key: hosts are what counts."""
-    mine, theirs = dict(before.hosts), dict(after.hosts)
     shares = {mine[key]: share for key, share in old.shares().items()}
     others = {theirs[key]: share for key, share in new.shares().items()}
     common = shares.keys() & others.keys()

@@ -19,9 +19,7 @@ TOLD = Told(__file__)
 SOURCES = TOLD.table("sources")
 
 
-def add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def note_restarts(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a DaemonSet, with the effect of its pods' restart on the cache."""
     notes, source = _notes(site, change, field)
     joins = _joins(site, change)

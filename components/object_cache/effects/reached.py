@@ -68,10 +68,9 @@ def once_given(judge: Judge, site: SiteChange, change: ObjectChange, field: Fiel
 
 def _fixed_address(change: ObjectChange) -> str:
     """The fixed address that a Service has under both names; empty where there is none."""
-    old, new = (
-        mapping(each.body, "spec").get("clusterIP") for each in (former(change), change.one)
-    )
-    kept = former(change).key != change.one.key and old == new
+    both = former(change), change.one
+    old, new = (mapping(each.body, "spec").get("clusterIP") for each in both)
+    kept = both[0].key != both[1].key and old == new
     return str(new) if kept and new not in (None, "None") else ""
 
 

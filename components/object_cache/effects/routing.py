@@ -2,6 +2,7 @@
 version of the code made them: nothing is taken from the site that an object says."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -76,16 +77,12 @@ def _addresses(texts: tuple[str, ...]) -> Mapping[str, str]:
 
 
 def _documents(texts: tuple[str, ...]) -> list[Json]:
-    return [each for text in texts for each in _document(text)]
-
-
-def _document(text: str) -> Iterator[Json]:
-    try:
-        found = parse_json(text)
-    except ValueError:
-        return  # a text that Envoy does not read as JSON says nothing of hosts
-    if isinstance(found, dict):
-        yield found
+    """The texts that Envoy reads as JSON: others say nothing of hosts."""
+    found = []
+    for text in texts:
+        with suppress(ValueError):
+            found.append(parse_json(text))
+    return [each for each in found if isinstance(each, dict)]
 
 
 def _file_hosts(documents: list[Json]) -> Iterator[tuple[str, str]]:

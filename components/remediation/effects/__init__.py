@@ -12,22 +12,17 @@ from components.effects.applying import rules
 from components.effects.configuration import CONFIG_MAP
 from components.effects.kubernetes import RULES as KUBERNETES
 from components.effects.rules import narrow
-from components.remediation.effects import healthchecks, operations
-from components.remediation.effects.detector import add_check_effects
-from components.remediation.effects.detector import add_restart_notes as of_detector
-from components.remediation.effects.programs import add_restart_notes as of_program
-from components.remediation.effects.programs import of_a_program
-from components.remediation.effects.settings import add_content_effects as of_settings
+from components.remediation.effects import detector, healthchecks, operations, programs, settings
 
 _NARROWED = {
-    kinds.DEPLOYMENT: of_program,
-    kinds.DAEMON_SET: of_detector,
-    **dict.fromkeys(kinds.RIGHTS, of_a_program),
+    kinds.DEPLOYMENT: programs.note_restarts,
+    kinds.DAEMON_SET: detector.note_restarts,
+    **dict.fromkeys(kinds.RIGHTS, programs.of_a_program),
 }
 RULES = [
     *operations.RULES,
     *healthchecks.RULES,
-    *rules(CONFIG_MAP.narrowed(of_settings).narrowed(add_check_effects)),
+    *rules(CONFIG_MAP.narrowed(settings.judge_content).narrowed(detector.judge_checks)),
     *narrow(KUBERNETES, _NARROWED),
 ]
 """Of this component's objects; Kubernetes' own rules follow."""

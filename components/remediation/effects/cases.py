@@ -80,7 +80,7 @@ class Found(NamedTuple):
 
 def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     """The repairs on a pool after the change, a case for each remediator."""
-    if site.after is None or removes_cluster(site):
+    if site.after is None or drops_cluster(site):
         return []
     after, wanted, found = site_of(site.after), set(faults), []
     one = find_pool(after, pool)
@@ -94,7 +94,7 @@ def cases_of(site: SiteChange, pool: str, faults: Iterable[str]) -> list[Case]:
     return found
 
 
-def removes_cluster(site: SiteChange) -> bool:
+def drops_cluster(site: SiteChange) -> bool:
     """True if all objects of the site's own cluster are deleted: nobody names that cluster now."""
     contexts = [each.fleet.context for each in (site.before, site.after) if each]
     return len(contexts) == 2 and contexts[0] is not None and contexts[1] is None
@@ -146,10 +146,8 @@ def look(site: SiteChange, case: Case, hosts: Sequence[str]) -> Seen:
 
 def _bad(site: SiteChange, case: Case, node: NodeState) -> bool:
     """True if a node has one of the faults, and keeps it by a check that changes."""
-    return any(
-        node.status(CONDITIONS[fault]) == "True" and not _well(site, case, fault, node)
-        for fault in case.faults
-    )
+    seen = (each for each in case.faults if node.status(CONDITIONS[each]) == "True")
+    return any(not _well(site, case, fault, node) for fault in seen)
 
 
 def _silent(case: Case, node: NodeState) -> bool:
@@ -173,10 +171,9 @@ def reading_of(site: Site, pool: Pool, fault: str, node: NodeState) -> Reading:
 
 def faulty(case: Case, node: NodeState) -> bool:
     """True if a node has a fault that any remediator of this kind repairs on the pool."""
-    every = [
-        each for each in case.site.remediators_of(case.pool) if each.kind is case.remediator.kind
-    ]
-    faults = {fault for each in every for fault in case.site.repairs(case.pool, each)}
+    site, kind = case.site, case.remediator.kind
+    alike = (each for each in site.remediators_of(case.pool) if each.kind is kind)
+    faults = {fault for each in alike for fault in site.repairs(case.pool, each)}
     return any(node.status(CONDITIONS[each]) == "True" for each in faults)
 
 

@@ -24,9 +24,7 @@ _SAID = Told(__file__).table("words")
 MESSAGES, EXPORTER, STATUS = Told(__file__).table("sources").values()
 
 
-def add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def note_restarts(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for the detector's DaemonSets, with what their restart or end does to repairs."""
     found = judge(site, change, field)
     if change.before is None:
@@ -45,15 +43,13 @@ def _without_pods(found: Effects) -> Effects:
         yield each
 
 
-def add_check_effects(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def judge_checks(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for ConfigMaps, with the faults that a changed check finds: once for a detector."""
     yield from judge(site, change, field)
     pool = _pool(site, change)
     data = [each for each in change.fields if each.path[:1] == ("data",)]
     if pool and field is not None and data and data[0] == field:
-        yield from _check_effects(site, change, field, pool)
+        yield from _of_checks(site, change, field, pool)
 
 
 def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
@@ -65,9 +61,7 @@ def _pool(site: SiteChange, change: ObjectChange) -> Pool | None:
     return find_pool(site_of(site.after), pool)
 
 
-def _check_effects(
-    site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool
-) -> Effects:
+def _of_checks(site: SiteChange, change: ObjectChange, field: FieldChange, pool: Pool) -> Effects:
     files = {str(each.path[1]) for each in change.fields if len(each.path) > 1}
     if kernellog.FILE in files:
         yield effect(change, field, Impact.NONE, _SAID["events"], MESSAGES)
@@ -88,9 +82,8 @@ def _check_effects(
     for said, faults in others.items():
         types = ", ".join(CONDITIONS[each] for each in faults)
         ends = [_ends(site, pool, each) for each in faults]
-        why = "; ".join(
-            dict.fromkeys((f"{types} of pool {pool.name}: {said}", *filter(None, ends)))
-        )
+        texts = (f"{types} of pool {pool.name}: {said}", *filter(None, ends))
+        why = "; ".join(dict.fromkeys(texts))
         yield effect(change, field, Impact.NONE, why, f"{MESSAGES}; {EXPORTER}")
 
 
@@ -145,10 +138,7 @@ def _stricter(
         by_that = "stay True for longer" if kind == "longer" else "become True"
         why = f"{', '.join(words)}: {types} of pool {pool.name} may {by_that} by that"
         why = f"{why}; {_SAID['alone']}"
-        said = [
-            ended_faults(site, (site_of(site.side), pool, each), "it is taken back")
-            for each in left
-        ]
+        said = [ended_faults(site, pool, each, "it is taken back") for each in left]
         why = "; ".join(dict.fromkeys((why, *filter(None, said))))
         yield effect(change, field, Impact.NONE, why, MESSAGES)
 
@@ -159,4 +149,4 @@ def _ends(site: SiteChange, pool: Pool, fault: str) -> str:
         return ""
     mended = cases_of(site, pool.name, [fault])
     ends = _SAID["repair_ends"] if mended else "the condition is taken back"
-    return ended_faults(site, (site_of(site.side), pool, fault), ends)
+    return ended_faults(site, pool, fault, ends)

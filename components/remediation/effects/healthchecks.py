@@ -1,6 +1,7 @@
 """Effects of changes to medik8s' objects on machines."""
 
 import re
+from collections.abc import Iterable
 
 from components.effects import Effects, Field, ObjectChange, SiteChange
 from components.effects.applying import former, not_known, rules
@@ -18,20 +19,19 @@ REFUSED, WEBHOOK = Told(__file__).table("refusal").values()
 _SECONDS = {"s": 1, "m": 60, "h": 3600}
 
 
-def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
-    """The faults that a health check's conditions are about, with who repairs them."""
+def _cases(site: SiteChange, manifest: Manifest, types: Iterable[str] | None = None) -> list[Case]:
+    """The faults of a health check's conditions, or of some ``types``, with who repairs them."""
     pool = mapping(manifest.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
-    types = [name for name, status in _conditions(manifest) if status == "True"]
+    if types is None:
+        types = [name for name, status in _conditions(manifest) if status == "True"]
     return cases_of(site, str(pool), filter(None, map(fault_of, types)))
 
 
 def _conditions(manifest: Manifest) -> dict[tuple[str, str], int]:
     """How long each condition has to hold, by its type and status."""
     listed = items(mapping(manifest.body, "spec"), "unhealthyConditions")
-    return {
-        (str(each.get("type")), str(each.get("status"))): _seconds(each.get("duration"))
-        for each in listed
-    }
+    texts = ([str(each.get(key)) for key in ("type", "status", "duration")] for each in listed)
+    return {(name, status): _seconds(duration) for name, status, duration in texts}
 
 
 def _seconds(text: object) -> int:
@@ -44,9 +44,7 @@ def starts(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """A check that comes: who has one of its conditions is repaired."""
     cases = _cases(site, change.one)
     if not cases:
-        yield from not_known("no rule knows which nodes it repairs, and when", HEALTH_CHECK)(
-            site, change, field
-        )
+        yield from TABLE.judges["some_nodes"](site, change, field)
     for case in cases:
         yield from effects(change, field, case, first_repairs(site, case))
 
@@ -59,8 +57,7 @@ def conditions(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         for (kind, status), seconds in new.items()
         if status == "True" and seconds < old.get((kind, status), seconds + 1)
     }
-    pool = mapping(change.one.body, "spec", "selector", "matchLabels").get(POOL_LABEL)
-    mended = cases_of(site, str(pool), filter(None, map(fault_of, sooner)))
+    mended = _cases(site, change.one, sooner)
     for case in mended:
         yield from effects(change, field, case, first_repairs(site, case))
     if not mended:
@@ -69,9 +66,8 @@ def conditions(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
 
 def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """Up to how many unhealthy nodes it repairs."""
-    old, new = (
-        mapping(each.body, "spec").get("maxUnhealthy") for each in (former(change), change.one)
-    )
+    both = former(change), change.one
+    old, new = (mapping(each.body, "spec").get("maxUnhealthy") for each in both)
     if isinstance(old, int) and isinstance(new, int) and new <= old:
         return TABLE.judges["lower_limit"](site, change, field)
     return _more(site, change, field, "it repairs while more nodes are unhealthy than before", True)
@@ -92,9 +88,8 @@ def _more(
 def pause(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """How long it waits after too many faults, or before it calls a node healthy."""
     key = str(field.path[1]) if field and len(field.path) > 1 else ""
-    old, new = (
-        _seconds(mapping(each.body, "spec").get(key)) for each in (former(change), change.one)
-    )
+    both = former(change), change.one
+    old, new = (_seconds(mapping(each.body, "spec").get(key)) for each in both)
     if new >= old:
         return TABLE.judges["longer_pause"](site, change, field)
     return _more(site, change, field, f"{key} {old} s → {new} s: it waits for less long")

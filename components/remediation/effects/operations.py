@@ -1,19 +1,13 @@
 """Effects of changes to Node Operation Controller's objects on machines."""
 
 from components.effects import Effects, Field, Impact, Name, ObjectChange, SiteChange
-from components.effects.applying import effect, former, not_known, rules
+from components.effects.applying import effect, former, rules
 from components.effects.fleet import NodeState
 from components.effects.table import read_kinds
 from components.making.faults import FAULTY_TAINT, TURN_LABEL
 from components.making.manifest import Manifest
 from components.making.told import Told
-from components.remediation.effects.cases import (
-    Case,
-    cases_of,
-    effects,
-    list_names,
-    removes_cluster,
-)
+from components.remediation.effects.cases import Case, cases_of, drops_cluster, effects, list_names
 from components.remediation.effects.repairs import begin_repairs, first_repairs
 from components.remediation.names import REMEDIATOR_LABEL, remediated_pools
 from components.source import site_of
@@ -43,9 +37,7 @@ def starts(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     known = [each for each in faults if each]
     cases = cases_of(site, pool, known)
     if not cases:
-        yield from not_known("no rule knows which nodes it repairs, and when", TEMPLATES)(
-            site, change, field
-        )
+        yield from TABLE.judges["some_nodes"](site, change, field)
     for case in cases:
         first, every = _together(site, case)
         if first == change.name:
@@ -61,11 +53,8 @@ def _together(site: SiteChange, case: Case) -> tuple[Name, tuple[str, ...]]:
     names: list[Name] = []
     faults: list[str] = []
     for name, change in site.changes.items():
-        if (
-            change.group_kind != "NodeRemediationTemplate.nodeops.k8s.preferred.jp"
-            or change.after is None
-            or not _asks(change)
-        ):
+        template = change.group_kind == "NodeRemediationTemplate.nodeops.k8s.preferred.jp"
+        if not template or change.after is None or not _asks(change):
             continue
         pool, mine = place(change.after)
         if pool == case.pool.name:
@@ -112,7 +101,7 @@ def _turning(site: SiteChange, pool: str, faults: list[str | None]) -> str:
 
 def _afterwards(site: SiteChange, pool: str, fault: str) -> str:
     """The fate of a node that still has the fault."""
-    if site.after is None or removes_cluster(site) or not remediated_pools(site_of(site.after)):
+    if site.after is None or drops_cluster(site) or not remediated_pools(site_of(site.after)):
         return SAID.say("programs_end", taint=FAULTY_TAINT)
     for case in cases_of(site, pool, [fault]):
         return f"{case.remediator.name} repairs it from now on, and starts over"
@@ -138,23 +127,19 @@ def _cases(site: SiteChange, manifest: Manifest) -> list[Case]:
 
 def limit(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """More or fewer nodes at a time."""
-    old, new = (
-        mapping(each.body, "spec").get("maxUnavailable") for each in (former(change), change.one)
-    )
-    if isinstance(old, int) and isinstance(new, int) and new <= old:
+    both = former(change), change.one
+    old, new = (mapping(each.body, "spec").get("maxUnavailable") for each in both)
+    if not isinstance(old, int) or not isinstance(new, int):
+        return budget_removal(site, change, field)
+    if new <= old:
         return TABLE.judges["lower_limit"](site, change, field)
-    more = new - old if isinstance(old, int) and isinstance(new, int) else None
-    return _budget_release(site, change, field, more)
+    return budget_removal(site, change, field, new - old)
 
 
-def budget_removal(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
-    """A budget that goes, or counts otherwise, may have delayed a repair."""
-    yield from _budget_release(site, change, field, None)
-
-
-def _budget_release(
-    site: SiteChange, change: ObjectChange, field: Field, more: int | None
+def budget_removal(
+    site: SiteChange, change: ObjectChange, field: Field, more: int | None = None
 ) -> Effects:
+    """A budget that goes, counts otherwise, or lets out ``more``, may have delayed a repair."""
     cases = _cases(site, change.one)
     for case in cases:
         number = case.remediator.max_unavailable if more is None else more

@@ -16,11 +16,10 @@ from schemas.kubernetes.bodies import mapping
 _SAID = Told(__file__).table("words", taint=FAULTY_TAINT)
 _USERS = (kinds.DEPLOYMENT, kinds.DAEMON_SET)
 _SOURCE = "foresite, components/remediation"
+_OPERATION = "NodeOperationTemplate.nodeops.k8s.preferred.jp"
 
 
-def add_restart_notes(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def note_restarts(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a Deployment, with the effect of its pods' restart or end on repairs."""
     words = _words(change) if change.before is not None else ""
     return say_more(judge(site, change, field), words, _SOURCE, Impact.POD_RESTART)
@@ -45,10 +44,7 @@ def of_a_program(judge: Judge, site: SiteChange, change: ObjectChange, field: Fi
 def _users(side: Side | None, program: str) -> Iterator[Name]:
     """The objects whose pods use a program's rights: of the reboots these are made at run time."""
     for name, manifest in side.objects.items() if side else ():
-        if (
-            program == REBOOTS
-            and manifest.group_kind == "NodeOperationTemplate.nodeops.k8s.preferred.jp"
-        ):
+        if program == REBOOTS and manifest.group_kind == _OPERATION:
             yield name
         names = mapping(manifest.body, "metadata", "labels")
         if manifest.group_kind in _USERS and names.get(NAME_LABEL) == program:

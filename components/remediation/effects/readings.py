@@ -12,8 +12,7 @@ from schemas.model.site_file import Pool
 
 
 class Reading(NamedTuple):
-    """A message in our words, and whether it is a fault by the new settings: None where the message
-    does not tell."""
+    """A message in our words, and whether it is a fault by the new settings; None: unsaid."""
 
     words: str
     faulty: bool | None

@@ -26,7 +26,7 @@ from components.remediation.effects.cases import (
     reading_of,
     tolerance,
 )
-from schemas.facts.site import Site
+from components.source import site_of
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import RemediatorKind
 
@@ -111,9 +111,8 @@ def stricter_check(site: SiteChange, case: Case, what: Sequence[str]) -> Iterato
     """Nodes that had no fault by the old check, and may have one by the new."""
     hosts, why = hosts_of(site, case.pool), _say("stricter", case, what=", ".join(what))
     types = [CONDITIONS[each] for each in case.faults]
-    had = tuple(
-        name for name in hosts if any(_state(site, name).status(each) == "True" for each in types)
-    )
+    states = {name: _state(site, name) for name in hosts}
+    had = tuple(n for n in hosts if any(states[n].status(each) == "True" for each in types))
     rest = tuple(each for each in hosts if each not in had)
     if had:
         names = describe_nodes(case, site.nodes or {}, had)
@@ -148,68 +147,59 @@ def longer_fault(site: SiteChange, case: Case, what: Sequence[str]) -> Iterator[
 
 
 # --- nodes in their turn --------------------------------------------------------------------------
-def once_more(site: SiteChange, case: Case, because: str) -> Iterator[Found]:
+def once_more(site: SiteChange, case: Case, because: str) -> list[Found]:
     """Nodes that had their reboot, and would be put aside, or be waited for."""
     hosts, why = hosts_of(site, case.pool), _say("once_more", case, because=because)
     if site.nodes is None:
-        yield _any_of(case, hosts, why, case.remediator.max_unavailable)
-        return
+        return [_any_of(case, hosts, why, case.remediator.max_unavailable)]
     values = {f"{each}" for each in case.faults}
     turning = tuple(name for name in hosts if _state(site, name).labels.get(TURN_LABEL) in values)
     given = f"in the given state {list_names(turning) or 'none'} had a repair slot"
     impact = Impact.REBOOT if turning else Impact.NONE
-    yield Found(impact, turning, f"{why}; {given}", len(turning) or None)
+    return [Found(impact, turning, f"{why}; {given}", len(turning) or None)]
 
 
-def ended_faults(site: SiteChange, at: tuple[Site, Pool, str], ends: str) -> str:
+def ended_faults(site: SiteChange, pool: Pool, fault: str, ends: str) -> str:
     """The nodes that lose a fault as a check finds less; ``ends`` is the effect on them."""
     if site.nodes is None:
         return ""
-    after, pool, fault = at
-    names: dict[bool | None, list[str]] = {True: [], False: [], None: []}
+    after = site_of(site.side)
+    names: dict[bool | None, list[str]] = {False: [], None: [], True: []}
     for host in after.hosts_of(pool):
         node = _state(site, host.name)
         if node.status(CONDITIONS[fault]) == "True":
             found = reading_of(after, pool, fault, node)
             names[found.faulty].append(f"{host.name}{in_words(found.words)}")
-    parts = []
-    if names[False]:
-        parts.append(f"{list_names(names[False])} had the fault and has it no more: {ends}")
-    if names[None]:
-        parts.append(f"of {list_names(names[None])} the condition does not tell whether it stays")
-    if names[True]:
-        parts.append(f"{list_names(names[True])} keeps it")
+    words = {False: "is_over", None: "may_be_over", True: "goes_on"}
+    said = ((words[each], list_names(some)) for each, some in names.items() if some)
+    parts = [TOLD.say(word, names=some, ends=ends) for word, some in said]
     return "; ".join(parts) or "no node had the fault in the given state"
 
 
 # --- nodes that wait ------------------------------------------------------------------------------
-def begin_repairs(site: SiteChange, case: Case, more: int, because: str) -> Iterator[Found]:
+def begin_repairs(site: SiteChange, case: Case, more: int, because: str) -> list[Found]:
     """Nodes that have a fault and wait: repairs of ``more`` of them begin at once."""
     hosts, why = hosts_of(site, case.pool), _say("begin", case, because=because)
     if site.nodes is None:
-        yield _any_of(case, hosts, why, more)
-        return
+        return [_any_of(case, hosts, why, more)]
     sick = tuple(name for name in hosts if faulty(case, _state(site, name)))
-    if sick:
-        most = more if more < len(sick) else None
-        given = f"faulty in the given state: {list_names(sick)}"
-        yield Found(Impact.REBOOT, sick, f"{why}; {given}", most)
-    else:
-        yield Found(Impact.NONE, (), f"{why}; no node had a fault in the given state")
+    if not sick:
+        return [Found(Impact.NONE, (), f"{why}; no node had a fault in the given state")]
+    most = more if more < len(sick) else None
+    why += f"; faulty in the given state: {list_names(sick)}"
+    return [Found(Impact.REBOOT, sick, why, most)]
 
 
-def unheld(site: SiteChange, case: Case, earlier: int) -> Iterator[Found]:
+def unheld(site: SiteChange, case: Case, earlier: int) -> list[Found]:
     """Nodes that nobody repaired, as more than ``earlier`` of their pool had a fault."""
     hosts = hosts_of(site, case.pool)
     why = _say("unheld", case, bound=case.bound, earlier=earlier)
     if site.nodes is None:
-        yield _any_of(case, hosts, why, case.bound)
-        return
+        return [_any_of(case, hosts, why, case.bound)]
     sick = tuple(name for name in hosts if faulty(case, _state(site, name)))
-    given = f"in the given state {len(sick)} had one"
+    why += f"; in the given state {len(sick)} had one"
     if len(sick) <= earlier:
-        yield Found(Impact.NONE, (), f"{why}; {given}")
-    elif len(sick) <= case.bound:
-        yield Found(Impact.REBOOT, sick, f"{why}; {given}: {list_names(sick)}")
-    else:
-        yield Found(Impact.UNKNOWN, sick, f"{why}; {given}, which is too many still")
+        return [Found(Impact.NONE, (), why)]
+    if len(sick) <= case.bound:
+        return [Found(Impact.REBOOT, sick, f"{why}: {list_names(sick)}")]
+    return [Found(Impact.UNKNOWN, sick, f"{why}, which is too many still")]

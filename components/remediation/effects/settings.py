@@ -19,9 +19,7 @@ LINES = "foresite, components/remediation/turns.py (configuration), node_repair/
 _LATER = Told(__file__).say("later")
 
 
-def add_content_effects(
-    judge: Judge, site: SiteChange, change: ObjectChange, field: Field
-) -> Effects:
+def judge_content(judge: Judge, site: SiteChange, change: ObjectChange, field: Field) -> Effects:
     """``judge`` for a ConfigMap, with the effect of its content on repairs."""
     name = change.one.name.partition("/")[2]
     changed = field is not None and field.path[:1] == ("data",)
@@ -36,24 +34,22 @@ def _lines(site: SiteChange, change: ObjectChange, field: Field) -> Effects:
         # Pools follow the order of their hardware (components/site.py).
         yield effect(change, field, Impact.NONE, "the same settings in another order", LINES)
         return
-    if configuration(site_of(site.before)) == configuration(site_of(site.after)):
+    old, new = site_of(site.before), site_of(site.after)
+    if configuration(old) == configuration(new):
         why = "lines differ that no setting explains: which nodes it has drained is not known"
         yield from not_known(why, LINES)(site, change, field)
         return
     yield effect(change, field, Impact.NONE, _LATER, LINES)
-    before = {
-        (each.name, pool.name): (each, pool)
-        for each, pool in remediated_pools(site_of(site.before))
-    }
-    for remediator, pool in remediated_pools(site_of(site.after)):
+    before = {(each.name, pool.name): (each, pool) for each, pool in remediated_pools(old)}
+    for remediator, pool in remediated_pools(new):
         was = before.get((remediator.name, pool.name))
         if was is None:
             continue  # what it means that a healer comes, its templates say
-        for case in cases_of(site, pool.name, site_of(site.after).repairs(pool, remediator)):
-            earlier = fault_bound(site_of(site.before), was[1], was[0])
+        for case in cases_of(site, pool.name, new.repairs(pool, remediator)):
+            earlier = fault_bound(old, was[1], was[0])
             found = _wider(site, case, was[0].max_unavailable, earlier)
             yield from effects(change, field, case, found)
-            if again := _again(site_of(site.before), site_of(site.after)):
+            if again := _again(old, new):
                 yield from effects(change, field, case, once_more(site, case, again))
 
 

@@ -6,13 +6,13 @@ that is listed here is another check: whom it finds, nobody knows.
 """
 
 from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from components.remediation.checks import Check, checks
 from components.remediation.names import find_pool
 from schemas.facts.resets import reset_first
 from schemas.facts.site import Site
-from schemas.model.accelerators import AcceleratorModel
 from schemas.model.remediation import Detector
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Fault
@@ -42,21 +42,23 @@ _SILENCING = "health.silent_codes"
 """A set of which more makes a check answer unknown (exit code 2) where it was good or bad."""
 
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
 class _Looked(NamedTuple):
     """How a fault is looked for: settings by their names. ``damping`` is the same for all checks.
     Of ``sets`` a larger one finds more; of ``plain`` ones any other value is another check, and one
     that comes finds more."""
 
-    damping: Mapping[str, int]
-    numbers: Mapping[str, int]
-    sets: Mapping[str, frozenset[str]]
-    plain: Mapping[str, Any]
+    numbers: Mapping[str, int] = _NONE
+    sets: Mapping[str, frozenset[str]] = _NONE
+    plain: Mapping[str, Any] = _NONE
+    damping: Mapping[str, int] = _NONE
 
 
 def shift(before: Site, after: Site, pool: str, fault: str) -> Shift | None:
     """How a check of a pool differs; None where a side does not look for the fault there."""
-    sides = [_look(site, pool, fault) for site in (before, after)]
-    old, new = sides
+    old, new = (_look(site, pool, fault) for site in (before, after))
     if old is None or new is None:
         return None
     mine = [*_numbers(old.numbers, new.numbers), *_sets(old, new), *_plain(old, new)]
@@ -92,10 +94,8 @@ def _numbers(old: Mapping[str, int], new: Mapping[str, int]) -> Words:
     for name, now in new.items():
         was = old.get(name, now)
         if was != now and not (name == "good_after" and now > was):  # that is ``longer``
-            yield (
-                "more" if (now > was) is name.startswith(_HIGHER) else "fewer",
-                f"{name} {was} → {now}",
-            )
+            more = (now > was) is name.startswith(_HIGHER)
+            yield "more" if more else "fewer", f"{name} {was} → {now}"
 
 
 def _sets(old: _Looked, new: _Looked) -> Words:
@@ -131,68 +131,44 @@ def _look(site: Site, name: str, fault: str) -> _Looked | None:
         return None
     detector = settings.detector
     damping = {name: getattr(detector, name) for name in ("bad_after", *_DAMPING)}
-    record = site.accelerators.get(site.model(pool) or "")
     own = next((each for each in detector.checks if each.name == fault), None)
     if own:
         numbers = {} if own.threshold is None else {"threshold": own.threshold}
         plain = own.model_dump(include={"command", "root", "timeout_seconds"})
-        return _Looked(damping, numbers, {}, {**plain, "kind of answer": own.threshold is None})
-    plain = _device_settings(record, fault) if record else {}
-    numbers = _own_numbers(site, pool, detector, record).get(fault, {})
-    return _Looked(damping, numbers, _own_sets(detector, record, pool).get(fault, {}), plain)
+        plain |= {"kind of answer": own.threshold is None}
+        return _Looked(numbers, plain=plain, damping=damping)
+    return _settings(site, pool, detector).get(fault, _Looked())._replace(damping=damping)
 
 
-def _own_numbers(
-    site: Site, pool: Pool, detector: Detector, record: AcceleratorModel | None
-) -> dict[str, dict[str, int]]:
-    accelerators = site.profile(pool).accelerators
-    count = accelerators.count if accelerators else 0
+def _settings(site: Site, pool: Pool, detector: Detector) -> dict[str, _Looked]:
+    """The settings of each fault's check; of devices also how those of a model are told from
+    others, and how a host counts those that work."""
+    accelerators, links = site.profile(pool).accelerators, pool.network_devices.links()
+    record = site.accelerators.get(site.model(pool) or "")
+    count = {"accelerators of the hardware profile": accelerators.count if accelerators else 0}
+    pci = {"pci": record.pci.model_dump(exclude={"link_width"})} if record else {}
     width = (record.pci.link_width if record else None) or 0
-    missing = {"accelerators of the hardware profile": count}
-    if record and record.health:
-        missing["health.timeout_seconds"] = record.health.timeout_seconds
-    rates = {name: rate for name, (_, rate) in pool.network_devices.links().items()}
-    rises = detector.link_errors
-    return {
-        Fault.FABRIC_DOWN: {name: each for name, each in missing.items() if "health" not in name},
-        Fault.NETWORK_LINK_DOWN: {f"gbps of {name}": n for name, n in rates.items()},
-        Fault.NETWORK_LINK_ERRORS: {f"link_errors.{n}": m for n, m in rises.items()},
-        Fault.ACCELERATOR_MISSING: missing,
-        Fault.PCIE_LINK_DEGRADED: {"link_width": width},
-        Fault.DISK_FULL: {"disk_full_percent": detector.disk_full_percent},
-        Fault.KERNEL_DEADLOCK: {"blocked_seconds": detector.blocked_seconds},
-    }
-
-
-def _own_sets(
-    detector: Detector, record: AcceleratorModel | None, pool: Pool
-) -> dict[str, dict[str, frozenset[str]]]:
-    disks = {"disks": frozenset(detector.disks)}
-    xids = frozenset(str(each) for each in detector.xids.reboot)
-    messages = frozenset(record.kernel_log if record else ())
-    interfaces = {"interfaces": frozenset(pool.network_devices.links())}
+    fabric = {"fabric": record.fabric.model_dump() if record.fabric else None} if record else {}
+    messages = record.kernel_log if record else ()
+    xids = map(str, detector.xids.reboot)
+    errors = {"kernel_log": frozenset(messages)} if messages else {"xids.reboot": frozenset(xids)}
     health = record.health if record else None
+    patience = {"health.timeout_seconds": health.timeout_seconds} if health else {}
     codes = {_SILENCING: frozenset(map(str, health.silent_codes))} if health else {}
-    return {
-        Fault.ACCELERATOR_MISSING: codes,
-        Fault.ACCELERATOR_ERROR: {"kernel_log": messages} if messages else {"xids.reboot": xids},
-        Fault.NETWORK_LINK_DOWN: interfaces,
-        Fault.NETWORK_LINK_ERRORS: {**interfaces, "link_errors": frozenset(detector.link_errors)},
-        Fault.DISK_FULL: disks,
-        Fault.READ_ONLY_FILESYSTEM: disks,
-    }
-
-
-def _device_settings(record: AcceleratorModel, fault: str) -> dict[str, Any]:
-    """How a model's devices are told from other devices, and how a host counts those that work."""
-    pci = {"pci": record.pci.model_dump(exclude={"link_width"})}
-    if fault == Fault.PCIE_LINK_DEGRADED:
-        return pci
-    if fault == Fault.FABRIC_DOWN:
-        return {"fabric": record.fabric.model_dump() if record.fabric else None}
-    if fault != Fault.ACCELERATOR_MISSING:
-        return {}
-    health = record.health
     apart = {"timeout_seconds", "silent_codes"}
-    counted = health.model_dump(exclude=apart) if health else None
-    return {**pci, "health": counted}
+    counted = {"health": health.model_dump(exclude=apart) if health else None} if record else {}
+    disks, interfaces = {"disks": frozenset(detector.disks)}, {"interfaces": frozenset(links)}
+    limits = {f"link_errors.{name}": most for name, most in detector.link_errors.items()}
+    limited = {**interfaces, "link_errors": frozenset(detector.link_errors)}
+    rates = {f"gbps of {name}": rate for name, (_, rate) in links.items()}
+    return {
+        Fault.ACCELERATOR_MISSING: _Looked({**count, **patience}, codes, {**pci, **counted}),
+        Fault.ACCELERATOR_ERROR: _Looked(sets=errors),
+        Fault.FABRIC_DOWN: _Looked(count, plain=fabric),
+        Fault.PCIE_LINK_DEGRADED: _Looked({"link_width": width}, plain=pci),
+        Fault.NETWORK_LINK_DOWN: _Looked(rates, interfaces),
+        Fault.NETWORK_LINK_ERRORS: _Looked(limits, limited),
+        Fault.DISK_FULL: _Looked({"disk_full_percent": detector.disk_full_percent}, disks),
+        Fault.READ_ONLY_FILESYSTEM: _Looked(sets=disks),
+        Fault.KERNEL_DEADLOCK: _Looked({"blocked_seconds": detector.blocked_seconds}),
+    }

@@ -53,7 +53,7 @@ def client_of(world: World, token: str) -> Client:
     known = read_kubeconfig(world.plane.kubeconfig())
     path = world.plane.directory / "researcher.kubeconfig"
     write_kubeconfig(path, Access(known.server, token, known.authority), ["tokyo-1"])
-    return Client.from_kubeconfig(path)
+    return Client(read_kubeconfig(path))
 
 
 def who(world: World, **claims: Any) -> Json:
