@@ -14,7 +14,9 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
 from schemas.model.adopted import Adopted
+from schemas.model.codes import Code
 from schemas.reading.fleet_file import read_fleet
+from schemas.reading.tree import Tree
 from schemas.rules.engines import FLUX_NAMESPACE, engine_problems
 from schemas.site_parts import load_stack
 from tests.foresite.test_render import tree
@@ -118,6 +120,8 @@ REFUSED = {
     ("fleet.yaml", "tag: fleet-1", "branch: v26.1\n  tag: v26.1"): "fleet.yaml:6:8: invalid-value",
     ("fleet.yaml", "fleet-1", "fleet 1"): "fleet.yaml:5:8: invalid-value",
     ("fleet.yaml", "fleet-1", "fleet..1"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "fleet-1", "refs/tags/fleet-1"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "tag: fleet-1", "branch: a.lock"): "fleet.yaml:5:11: invalid-value",
 }
 
 
@@ -136,6 +140,21 @@ def test_a_fleet_that_does_not_fit_an_engine_is_refused(
     shown = capsys.readouterr().out
     assert REFUSED[edit] in shown and "hunter2" not in shown
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_manifests_is_none_below_sites() -> None:
+    tree = Tree({"fleet.yaml": b"manifests: {repository: https://a/b, path: ../c}\n"})
+    (problem,) = read_fleet(tree)[1]
+    assert problem.line == 1 and "such as rendered" in problem.fix and "sites/" not in problem.fix
+
+
+def test_a_file_that_says_nothing_or_is_not_read_is_told() -> None:
+    """Without the second a soak would silently be the default."""
+    (empty,) = read_fleet(Tree({"fleet.yaml": b""}))[1]
+    assert empty.code is Code.FILE_EMPTY and "defaults" in empty.why
+    for files in ({}, {"fleet.yaml": b"rings: {}\n"}):
+        (unread,) = read_fleet(Tree({**files, "fleet.yml": b"rings: {soak_minutes: 600}\n"}))[1]
+        assert unread.file == "fleet.yml" and "fleet.yaml" in unread.fix
 
 
 def test_a_fleet_without_the_file_is_told_to_write_it(
