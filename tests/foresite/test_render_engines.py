@@ -14,8 +14,8 @@ from foresite.cli import main
 from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
 from schemas.model.adopted import Adopted
-from schemas.model.codes import Code
 from schemas.reading.fleet_file import read_fleet
+from schemas.reading.regions import region_problems
 from schemas.reading.tree import Tree
 from schemas.rules.engines import FLUX_NAMESPACE, engine_problems
 from schemas.site_parts import load_stack
@@ -144,17 +144,16 @@ def test_a_fleet_that_does_not_fit_an_engine_is_refused(
 
 def test_a_folder_of_manifests_is_none_below_sites() -> None:
     tree = Tree({"fleet.yaml": b"manifests: {repository: https://a/b, path: ../c}\n"})
-    (problem,) = read_fleet(tree)[1]
+    (problem,) = read_fleet(tree)[-1]
     assert problem.line == 1 and "such as rendered" in problem.fix and "sites/" not in problem.fix
 
 
-def test_a_file_that_says_nothing_or_is_not_read_is_told() -> None:
-    """Without the second a soak would silently be the default."""
-    (empty,) = read_fleet(Tree({"fleet.yaml": b""}))[1]
-    assert empty.code is Code.FILE_EMPTY and "defaults" in empty.why
-    for files in ({}, {"fleet.yaml": b"rings: {}\n"}):
-        (unread,) = read_fleet(Tree({**files, "fleet.yml": b"rings: {soak_minutes: 600}\n"}))[1]
-        assert unread.file == "fleet.yml" and "fleet.yaml" in unread.fix
+def test_a_file_of_another_ending_is_not_passed_over(tmp_path: Path) -> None:
+    """A soak of ten hours would silently be the default of half an hour."""
+    assert region_problems(tmp_path) == []
+    (tmp_path / "fleet.yml").write_text("rings: {soak_minutes: 600}\n")
+    (unread,) = region_problems(tmp_path)
+    assert unread.file == "fleet.yml" and "fleet.yaml" in unread.fix
 
 
 def test_a_fleet_without_the_file_is_told_to_write_it(
