@@ -71,6 +71,8 @@ def server_url(option: str, url: str) -> str:
     if not re.fullmatch(HOST, parts.hostname or "") or "@" in parts.netloc:
         how = "the server's name in ASCII, or its IPv4 address, without a user"
         raise UsageError(f"{option}: write https:// and {how}")
+    if re.search(r"[?#\\]|[^!-~]", url):  # behind a query, all paths would be part of it
+        raise UsageError(f"{option}: write it in ASCII, without a space, a query or a fragment")
     if parts.scheme != "https" and not (parts.scheme == "http" and loopback):
         raise UsageError(f"{option} {shorten(url)}: a token goes over https only")
     return url.rstrip("/")

@@ -2,12 +2,26 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
-from schemas.model.primitives import Model, RelativePath, SecretName, text_form
+from schemas.model.primitives import Model, SecretName, fault, text_form
+from schemas.model.texts import words
 
 _REF = r"[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*"
-"""A name that Git takes, but for one that ends with .lock (git-check-ref-format)."""
+"""A name that Git takes (git-check-ref-format), but for what ``_short_name`` refuses."""
+
+_FOLDERS = r"([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*"
+"""A folder of another repository: not one below sites/."""
+
+
+def _short_name(value: str) -> str:
+    """Engines put refs/heads/ or refs/tags/ before it, and Git takes no name that ends so."""
+    if value.startswith("refs/") or value.endswith(".lock"):
+        raise fault(words("ref-unfit", value))
+    return value
+
+
+_SHORT = AfterValidator(_short_name)
 
 
 class Rings(Model):
@@ -31,11 +45,11 @@ class Manifests(Model):
         ),
     ]
     """URL of the repository, without a password."""
-    branch: Annotated[str, text_form(_REF, "main", longest=200)] = "main"
+    branch: Annotated[str, text_form(_REF, "main", longest=200), _SHORT] = "main"
     """Branch that the engine follows."""
-    path: RelativePath | None = None
+    path: Annotated[str, text_form(_FOLDERS, "rendered", longest=200)] | None = None
     """Folder in the repository that ``foresite render --out`` writes to; default: its root."""
-    tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1", longest=200)] | None = None
+    tag: Annotated[str, text_form(_REF, "fleet-2026.11.22-1", longest=200), _SHORT] | None = None
     """Tag of the manifests' commit, for Argo CD; it never moves: each change gets another one."""
     secret: SecretName | None = None
     """Secret with credentials, in Flux's namespace ``foresite``; default: anybody can read it."""

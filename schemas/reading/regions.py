@@ -57,8 +57,11 @@ def read_region(root: Folder, name: str) -> Region | None:
 
 
 def region_problems(root: Folder) -> list[Problem]:
-    """The problems of all files in regions/, also of those that no site names."""
-    found: list[Problem] = []
+    """The problems of all files in regions/, also of those that no site names, and a fleet.yml,
+    whose settings would silently do nothing."""
+    other = read(root, "fleet.yml", ".")
+    absent = isinstance(other, Refused) and other.code is Code.FILE_MISSING
+    found = [] if absent else [whole_file("fleet.yml", *words("fleet-of-other-ending"))]
     for name in names_in(root / FOLDER):
         region, shown = read_region(root, name), f"{FOLDER}/{shorten(name, 200)}{SITE_FILE}"
         if _is_name(name) and region is not None:

@@ -64,7 +64,7 @@ def test_help_is_as_wide_as_the_terminal(
     for arguments in ([], *([name] for name in COMMANDS)):
         assert ended(*arguments, "--help") == OK
         said = capsys.readouterr().out
-        assert max(map(len, said.splitlines())) <= columns, said
+        assert max(map(len, said.splitlines())) <= columns and "%%" not in said, said
 
 
 @pytest.mark.parametrize("name", COMMANDS)

@@ -317,8 +317,16 @@ def test_a_token_goes_to_its_own_server_alone(
     known = home or forge.kind == "github"
     assert ("goes nowhere else" if known else "_URL: write https://") in said and home in said
     assert forge.requests == []
-    monkeypatch.setenv(FORGES[forge.kind]["server"], "ftp://x")
-    assert FORGES[forge.kind]["server"] in refused(forge, file)
+    for unfit in (
+        "ftp://x",
+        "https://a/?secret=canary",
+        "https://a/#x",
+        "https://a/\nb",
+        "https://a/ä",
+    ):
+        monkeypatch.setenv(FORGES[forge.kind]["server"], unfit)
+        said = refused(forge, file)
+        assert FORGES[forge.kind]["server"] in said and "canary" not in said
 
 
 def test_only_github_has_events_of_other_runs(gitlab: FakeForge, file: Path) -> None:

@@ -15,6 +15,8 @@ from foresite.command import FAILED, FOUND, OK
 from foresite.commands import render
 from schemas.model.adopted import Adopted
 from schemas.reading.fleet_file import read_fleet
+from schemas.reading.regions import region_problems
+from schemas.reading.tree import Tree
 from schemas.rules.engines import FLUX_NAMESPACE, engine_problems
 from schemas.site_parts import load_stack
 from tests.foresite.test_render import tree
@@ -118,6 +120,8 @@ REFUSED = {
     ("fleet.yaml", "tag: fleet-1", "branch: v26.1\n  tag: v26.1"): "fleet.yaml:6:8: invalid-value",
     ("fleet.yaml", "fleet-1", "fleet 1"): "fleet.yaml:5:8: invalid-value",
     ("fleet.yaml", "fleet-1", "fleet..1"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "fleet-1", "refs/tags/fleet-1"): "fleet.yaml:5:8: invalid-value",
+    ("fleet.yaml", "tag: fleet-1", "branch: a.lock"): "fleet.yaml:5:11: invalid-value",
 }
 
 
@@ -136,6 +140,20 @@ def test_a_fleet_that_does_not_fit_an_engine_is_refused(
     shown = capsys.readouterr().out
     assert REFUSED[edit] in shown and "hunter2" not in shown
     assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_manifests_is_none_below_sites() -> None:
+    tree = Tree({"fleet.yaml": b"manifests: {repository: https://a/b, path: ../c}\n"})
+    (problem,) = read_fleet(tree)[-1]
+    assert problem.line == 1 and "such as rendered" in problem.fix and "sites/" not in problem.fix
+
+
+def test_a_file_of_another_ending_is_not_passed_over(tmp_path: Path) -> None:
+    """A soak of ten hours would silently be the default of half an hour."""
+    assert region_problems(tmp_path) == []
+    (tmp_path / "fleet.yml").write_text("rings: {soak_minutes: 600}\n")
+    (unread,) = region_problems(tmp_path)
+    assert unread.file == "fleet.yml" and "fleet.yaml" in unread.fix
 
 
 def test_a_fleet_without_the_file_is_told_to_write_it(

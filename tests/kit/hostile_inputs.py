@@ -273,6 +273,24 @@ def _(root: Path) -> list[str]:
     return [*job, "--namespace", "vision", "--image", "me:hunter2@registry.example/a:1"]
 
 
+@case("a device in place of fleet.yaml, through a link")
+def _(root: Path) -> list[str]:
+    (root / "fleet.yaml").symlink_to("/dev/zero")
+    return ["check"]
+
+
+@case("a text in place of the minutes of fleet.yaml")
+def _(root: Path) -> list[str]:
+    written(root, "fleet.yaml", b"rings: {soak_minutes: 30m}\n")
+    return ["check"]
+
+
+@case("a password in the URL of fleet.yaml")
+def _(root: Path) -> list[str]:
+    written(root, "fleet.yaml", b"manifests: {repository: https://me:hunter2@a/b}\n")
+    return ["check"]
+
+
 # --- commits made by hand -------------------------------------------------------------------------
 
 CASES |= {

@@ -87,3 +87,9 @@ def test_files_behind_a_link_may_be_of_the_package(
 def test_another_group_of_libraries_is_a_change(monkeypatch: pytest.MonkeyPatch) -> None:
     both = _texts("acme"), _texts("acme", group="dev")
     assert _changes(monkeypatch, both, "pyproject.toml") == ["pyproject.toml (libraries)"]
+
+
+def test_how_rings_wait_is_data_and_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change for Argo CD has another tag in fleet.yaml: all would be ``unknown``."""
+    both = _texts("acme"), _texts("acme")
+    assert _changes(monkeypatch, both, "fleet.yaml", "acme/fleet.yaml") == ["acme/fleet.yaml"]
