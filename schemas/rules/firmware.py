@@ -47,8 +47,6 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
         at: Path = ("raid", number)
         least, named = LEAST_DISKS[each.level], each.physical_disks
         disks = len(named) if named else each.disks or least
-        if named and not each.controller:
-            yield at, "raid-without-controller"
         if each.disks not in (None, disks):
             yield at, "raid-disks-differ", disks, each
         mirror = each.level == "1" and not named
@@ -56,8 +54,6 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
             yield at, "raid-disks-too-few", each, least
         elif (disks > least) if mirror else ("+" in each.level and disks % 2):
             yield at, "raid-disks-unfit", each, "2 disks" if mirror else "an even number"
-        if each.size_gib is None and not named:
-            yield at, "raid-without-size"
         if any(given[x] > 1 for x in (each.name, *(named or ())) if x):
             yield at, "raid-volume-twice"
 

@@ -136,13 +136,6 @@ def _prime(number: int, step: int) -> int:
     return number
 
 
-def buckets(cache: Cache) -> Iterator[Finding]:
-    """Each bucket has somebody who may read it."""
-    for index, bucket in enumerate(cache.buckets):
-        if not bucket.public and not bucket.namespaces:
-            yield say("bucket-of-nobody", (*_PLACE, "buckets", index, "namespaces"), bucket)
-
-
 def bucket_namespaces(site: Site, cache: Cache) -> Iterator[Finding]:
     """Buckets are for namespaces that the site has: those of teams, and the cache's own."""
     known = [name for team in site.scheduling.teams for name in team.namespaces]

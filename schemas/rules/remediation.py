@@ -208,9 +208,7 @@ def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -
 def evictions(site: Site) -> Iterator[Finding]:
     """A repair that waits for pods to end waits for jobs, not for services."""
     for at, healer in remediators(site):
-        if healer.kind is RemediatorKind.MEDIK8S and "eviction" in healer.model_fields_set:
-            yield say("eviction-of-medik8s", (*at, "eviction"))
-        elif healer.eviction is Eviction.WAIT:
+        if healer.eviction is Eviction.WAIT and healer.kind is not RemediatorKind.MEDIK8S:
             for _, pool in _pools(site, healer):
                 if pool.role is Role.CONTROL_PLANE:
                     yield say("eviction-of-services", (*at, "eviction"), pool)

@@ -95,10 +95,6 @@ def health_commands(settings: AcceleratorSettings) -> Iterator[Finding]:
             yield from _of_health((*place, "fabric", "commands", index), each)
         for index, text in enumerate(model.kernel_log):
             yield from _expression((*place, "kernel_log", index), text)
-        if model.fabric and not (model.fabric.process or model.fabric.commands):
-            yield say("fabric-empty", (*place, "fabric"))
-        if model.kernel_log and model.vendor == "nvidia":
-            yield say("kernel-log-of-nvidia", (*place, "kernel_log"))
 
 
 def _of_health(place: Path, health: Health) -> Iterator[Finding]:

@@ -13,7 +13,6 @@ from schemas.rules.finding import Finding, Path, say
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
-CANARY_IMAGE = "busybox"
 CANARY_PRIORITY = "gang-canary"
 _BACKENDS = ("scheduling", "backends")
 
@@ -60,15 +59,11 @@ def backends_of_models(site: Site) -> Iterator[Finding]:
 
 
 def backend_kinds(site: Site) -> Iterator[Finding]:
-    """A kube-scheduler says what it runs, the others do not; a cluster has one of those."""
+    """A cluster has one backend of each kind but kube-scheduler."""
     first: dict[BackendKind, str] = {}
     for at, backend in _backends(site):
         ours = backend.kind is BackendKind.KUBE_SCHEDULER
-        if ours and backend.scheduler is None:
-            yield say("scheduler-missing", (*at, "kind"), backend)
-        elif not ours and backend.scheduler is not None:
-            yield say("scheduler-of-others", (*at, "scheduler"), backend)
-        elif not ours and backend.kind in first:
+        if backend.kind in first and not ours and backend.scheduler is None:
             yield say("backend-kind-twice", (*at, "kind"), backend, first[backend.kind])
         first.setdefault(backend.kind, backend.name)
 
@@ -123,11 +118,8 @@ def gang_times(site: Site) -> Iterator[Finding]:
 
 
 def canaries(site: Site) -> Iterator[Finding]:
-    """A scheduler with gangs has a canary: an image for it, and its tier for itself."""
-    gangs = [at for at, _, scheduler in _run_here(site) if scheduler.gang is not None]
-    for at in gangs:
-        if CANARY_IMAGE not in site.images:
-            yield say("canary-image-missing", (*at, "gang"), site, CANARY_IMAGE)
+    """The canary of schedulers with gangs has its tier for itself."""
+    gangs = any(scheduler.gang for _, _, scheduler in _run_here(site))
     for index, priority in enumerate(site.scheduling.priorities if gangs else ()):
         if priority.name == CANARY_PRIORITY:
             place = ("scheduling", "priorities", index, "name")
