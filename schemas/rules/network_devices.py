@@ -7,7 +7,6 @@ k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/resources_manager.go.
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.network_devices import Rdma, Sriov
 from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, InPool, Path, say
@@ -57,13 +56,6 @@ def hcas(at: InPool) -> Iterator[Finding]:
         place = at.path("network_devices", "rdma", number, "hcas")
         if rdma.hcas and len(rdma.hcas) != len(rdma.interfaces):
             yield say("hcas-of-other-interfaces", place, len(rdma.interfaces), len(rdma.hcas))
-
-
-def prefix(site: Site) -> Iterator[Finding]:
-    """SR-IOV resources have no domain of Kubernetes' own, nor one that quotas are written with."""
-    kept = reserved_domain_reason(site.file.network_devices.prefix)
-    if kept:
-        yield say("sriov-prefix-reserved", ("network_devices", "prefix"), kept)
 
 
 def device_resources(site: Site) -> Iterator[Finding]:

@@ -8,13 +8,13 @@ import pytest
 
 from schemas.facts.site import Site
 from schemas.model.codes import Code
-from schemas.rules import network_devices, once
+from schemas.rules import accelerators, network_devices, once
 from schemas.rules.finding import Finding, InPool
 from tests.components.network_devices.test_network_devices import EVERYTHING
 from tests.kit.network_device_sites import CARD, DIVIDED, SHARED, card, site
 
 SITE_RULES = (
-    network_devices.prefix,
+    accelerators.domains,
     network_devices.device_resources,
     network_devices.pools_agree,
     network_devices.addresses,
