@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.firmware import Firmware, RaidVolume
+from schemas.model.firmware import RaidVolume
 from schemas.model.hardware import BmcProtocol
 from schemas.rules.finding import Finding, InPool, Path, say
 
@@ -24,21 +24,14 @@ _Fault = tuple[Any, ...]
 def raid_and_firmware(site: Site) -> Iterator[Finding]:
     """RAID volumes and firmware of the site's own profiles are what an operator accepts."""
     for name, profile in site.file.hardware.items():
-        found = [*_raid(profile.raid or []), *_firmware(profile.firmware)]
+        found, given = [*_raid(profile.raid or [])], profile.firmware
+        if given is not None and not given.model_fields_set & {"settings", "updates"}:
+            found.append((("firmware",), "firmware-empty"))
         if profile.bmc.protocol is BmcProtocol.IPMI:
-            given = (each for each in ("raid", "firmware") if getattr(profile, each) is not None)
-            found += (((field,), "raid-by-ipmi") for field in given)
+            both = (each for each in ("raid", "firmware") if getattr(profile, each) is not None)
+            found += (((field,), "raid-by-ipmi") for field in both)
         for steps, row, *values in found:
             yield say(row, ("hardware", name, *steps), *values)
-
-
-def _firmware(given: Firmware | None) -> Iterator[_Fault]:
-    if given is None:
-        return
-    if not given.model_fields_set & {"settings", "updates"}:
-        yield ("firmware",), "firmware-empty"
-    for key in (each for each in given.settings if "password" in each.lower()):
-        yield ("firmware", "settings", key), "firmware-password"
 
 
 def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
