@@ -69,8 +69,7 @@ def spares(at: InPool) -> Iterator[Finding]:
 
 
 def compute_domains(site: Site, _: ComputeDomains) -> Iterator[Finding]:
-    """ComputeDomains are for pools with NVLink domains, on a Kubernetes and with a driver that
-    their DRA driver goes with."""
+    """ComputeDomains are for pools with NVLink; Kubernetes and drivers go with their DRA driver."""
     if not nvlink_pools(site):
         yield say("compute-domains-without-nvlink", _PLACE)
     field = "workers" if site.file.cluster.workers else "kubernetes"
