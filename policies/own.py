@@ -38,8 +38,8 @@ class Fault(NamedTuple):
 
     def __str__(self) -> str:
         """The fault for a person, in one line."""
-        place = f"{_shown_path(self.file)}:{self.line}" if self.line else _shown_path(self.file)
-        return f"{place}: {self.message}; {self.fix}"
+        line = f":{self.line}" if self.line else ""
+        return f"sites/{self.file}{line}: {self.message}; {self.fix}"
 
 
 @dataclass
@@ -93,7 +93,7 @@ class _File:
 
     def read(self, text: str) -> list[dict[str, Any]]:
         """The file's answer on its rules; a wrong answer is a fault."""
-        answer = self.ask({"path": _shown_path(self.path), "text": text})
+        answer = self.ask({"path": f"sites/{self.path}", "text": text})
         for line, message, fix in answer.get("faults", ()):
             self.faults.append(Fault(self.path, line, message, fix or _MEND))
         if "failed" in answer:
@@ -178,7 +178,3 @@ def _end(process: subprocess.Popen[bytes]) -> None:
             if pipe is not None:
                 pipe.close()
     _wait(process)
-
-
-def _shown_path(path: str) -> str:
-    return f"sites/{path}"

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -35,6 +35,7 @@ WHOLE = ("item", "object")
 SHOWN = 100
 """Characters of a part of an object that a mark shows; the digest after them is of all."""
 _STEP = re.compile(r'\["(?P<key>[^"]*)"\]|\[(?P<index>\d+)\]|(?P<name>[^.\[\]]+)')
+_TAG = re.compile(r"(?<=[^/]):[^/]*$")
 POD_NETWORK, OWN = "pod-network", "components"
 Mark = tuple[str, str, str]
 """A danger of one object: its title, the broken rule, and the value or the number of times."""
@@ -187,29 +188,21 @@ def _pod(nodes: _Nodes, value: str) -> str:
     return "=".join(filter(None, ("+".join(names) or "pod", value)))
 
 
-def _item(nodes: _Nodes, _: str) -> str:
-    """The outermost member of a list: a rule of a role, a webhook."""
-    return _compact(next((n for key, n in nodes if isinstance(key, int)), nodes[-1][1]))
-
-
-def _object(nodes: _Nodes, _: str) -> str:
-    """All that the object says, but for its metadata."""
-    return _compact({key: n for key, n in nodes[0][1].items() if key not in ("metadata", "status")})
-
-
-def _value(nodes: _Nodes, value: str) -> str:
-    return _compact(value or nodes[-1][1])
-
-
-def _image(nodes: _Nodes, _: str) -> str:
-    """The image without its tag: any version of it is the same danger."""
-    return re.sub(r"(?<=[^/]):[^/]*$", "", _value(nodes, "").partition("@")[0])
-
-
-_FORMS = {
-    "container": _container, "pod": _pod, "item": _item, "object": _object, "value": _value,
-    "image": _image,
-}  # fmt: skip
+_FORMS: Mapping[str, Callable[[_Nodes, str], str]] = {
+    "container": _container,
+    "pod": _pod,
+    # The outermost member of a list: a rule of a role, a webhook.
+    "item": lambda nodes, _: _compact(
+        next((node for key, node in nodes if isinstance(key, int)), nodes[-1][1])
+    ),
+    # All that the object says, but for its metadata.
+    "object": lambda nodes, _: _compact(
+        {key: node for key, node in nodes[0][1].items() if key not in ("metadata", "status")}
+    ),
+    "value": lambda nodes, value: _compact(value or nodes[-1][1]),
+    # Without its tag: any version of an image is the same danger.
+    "image": lambda nodes, _: _TAG.sub("", _compact(nodes[-1][1]).partition("@")[0]),
+}
 
 
 def _compact(part: Any) -> str:

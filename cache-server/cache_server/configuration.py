@@ -16,8 +16,7 @@ _LOG = logging.getLogger(__name__)
 
 
 class Configuration:
-    """The buckets as a file says. Its content is compared, and not its time: kubelet swaps a link
-    above the file of a ConfigMap."""
+    """The buckets as a file says, by its content: kubelet swaps a link above a ConfigMap's file."""
 
     def __init__(self, file: Path, service: Service, store: Store, metrics: Metrics) -> None:
         self._file = file

@@ -11,8 +11,8 @@ import os
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 _BROKEN = frozenset({sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB})
 _PRIMARY = 0xFF
@@ -55,8 +55,7 @@ _CHECK_SECONDS = 10.0
 _SCHEMA = Path(__file__).with_suffix(".sql").read_text("utf-8")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """One object; ``size`` is its bytes, ``space`` what it is counted for."""
 
     key: bytes
@@ -66,8 +65,7 @@ class Row:
     space: int
 
 
-@dataclass(frozen=True, slots=True)
-class Usage:
+class Usage(NamedTuple):
     """The usage of a bucket, in bytes and objects."""
 
     space: int
@@ -135,10 +133,16 @@ def _check(connection: sqlite3.Connection) -> None:
 
 def lookup(connection: sqlite3.Connection, key: bytes) -> Row | None:
     """The object of a key."""
-    found = connection.execute(
-        "SELECT key, bucket, file, size, space FROM object WHERE key = ?", (key,)
-    ).fetchone()
-    return None if found is None else Row(*found)
+    return next((row for _, row in _rows(connection, "WHERE key = ?", key)), None)
+
+
+def _rows(
+    connection: sqlite3.Connection, chosen: str, *values: object
+) -> Iterator[tuple[int, Row]]:
+    """Some objects, each with the time of its last use; read as the caller takes them."""
+    every = "SELECT key, bucket, file, size, space, accessed FROM object "
+    for *row, accessed in connection.execute(every + chosen, values):
+        yield accessed, Row(*row)
 
 
 def insert(connection: sqlite3.Connection, row: Row, accessed: int) -> Row | None:
@@ -179,24 +183,16 @@ def spaces(connection: sqlite3.Connection) -> dict[str, int]:
 
 
 def oldest(connection: sqlite3.Connection, bucket: str, limit: int) -> Iterator[tuple[int, Row]]:
-    """The objects of a bucket with the times of their last use, the longest ago first: read one by
-    one from the index ``by_bucket``, as many as the caller takes."""
-    for accessed, *row in connection.execute(
-        "SELECT accessed, key, bucket, file, size, space FROM object "
-        "WHERE bucket = ? ORDER BY accessed LIMIT ?",
-        (bucket, limit),
-    ):
-        yield accessed, Row(*row)
+    """The objects of a bucket with the times of their last use, the longest ago first (by the index
+    ``by_bucket``)."""
+    return _rows(connection, "WHERE bucket = ? ORDER BY accessed LIMIT ?", bucket, limit)
 
 
 def below(connection: sqlite3.Connection, first_byte: int) -> Iterator[Row]:
     """All objects whose keys begin with a byte, which are those of one folder."""
-    last = bytes([first_byte]) + b"\xff" * 32
-    for row in connection.execute(
-        "SELECT key, bucket, file, size, space FROM object WHERE key BETWEEN ? AND ?",
-        (bytes([first_byte]), last),
-    ):
-        yield Row(*row)
+    first = bytes([first_byte])
+    last = first + b"\xff" * 32
+    return (row for _, row in _rows(connection, "WHERE key BETWEEN ? AND ?", first, last))
 
 
 def latest_access(connection: sqlite3.Connection) -> int:

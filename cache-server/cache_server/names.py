@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cache_server.refusals import bad_request
 
@@ -13,8 +13,7 @@ _MIRROR_QUERY = re.compile(r"\?ns=[A-Za-z0-9._%-]+\Z")
 resolver.go, ``addNamespace``). It is no part of a name: who fills the cache need not know it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(NamedTuple):
     """An object's bucket, and the key that its bucket and name are kept under."""
 
     bucket: str

@@ -5,10 +5,9 @@ import logging
 import random
 import ssl
 import time
-from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import aiohttp
 
@@ -36,8 +35,7 @@ class _Busy(Exception):
         self.seconds = seconds
 
 
-@dataclass(frozen=True, slots=True)
-class Api:
+class Api(NamedTuple):
     """The API server's address, and the files by which the server knows it and is known to it."""
 
     url: str

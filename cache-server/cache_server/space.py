@@ -4,7 +4,7 @@ in the index's writer thread, so that no two uploads are promised the same bytes
 import heapq
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
@@ -192,7 +192,3 @@ def _until(rows: Iterable[tuple[int, index.Row]], space: int) -> Iterator[tuple[
             return
         space -= row.space
         yield accessed, row
-
-
-Step = Callable[[Batch], tuple[index.Row, ...]]
-"""A work that evicts."""

@@ -21,8 +21,8 @@ from cache_server.files import Draft, Layout, Remover, sizes, space
 from cache_server.index import Damage
 from cache_server.metrics import Metrics
 from cache_server.refusals import Refusal, StartError, too_large
-from cache_server.space import Accesses, Reservation, Space, Step
-from cache_server.writer import StorageError, Writer
+from cache_server.space import Accesses, Reservation, Space
+from cache_server.writer import StorageError, Work, Writer
 
 _T = TypeVar("_T")
 _THREADS = 16
@@ -207,7 +207,7 @@ class Store:
         self._metrics.orphans.labels("file").inc(len(found))
         self._remover.remove(folder / name for name in found)
 
-    async def _evict(self, first: Step, bucket: str) -> None:
+    async def _evict(self, first: Work[tuple[index.Row, ...]], bucket: str) -> None:
         """Run a step and what must follow it until there is room."""
         evicted = await self._writer.run(first)
         while evicted:

@@ -7,7 +7,7 @@ import secrets
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from cache_server.claims import never_good, seconds_left
 from cache_server.metrics import Metrics
@@ -27,8 +27,7 @@ Judge = Callable[[str], Awaitable[str | None]]
 """Says the namespace of a token, None where it does not count; Unavailable if unknown."""
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(NamedTuple):
     """The tokens that count, and for how many seconds a verdict does."""
 
     audience: str

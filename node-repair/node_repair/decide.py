@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from node_repair.cluster import Json
 from node_repair.edit import Edit
-from node_repair.names import FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, TURNS
+from node_repair.names import FAULTY, JOB, QUARANTINED, REBOOT, REBOOTS, RESETTING, TURNS
 from node_repair.notes import bad_devices, parts, times
 from node_repair.settings import Pool, Repair, Settings
 from node_repair.state import Node, Operation, State
@@ -20,7 +20,6 @@ from node_repair.state import Node, Operation, State
 ALWAYS = 2
 """Faulty nodes of a pool that are always hosts': one that is quarantined must not keep the next one
 of a small pool in use."""
-RESETTING = "resetting"
 HELPS = ("done", "reset", RESETTING)
 """Outcomes after which a fault that is still there gets another slot. After a reset that is a
 reboot: a host's devices are reset once between two of its starts."""

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from node_repair.cluster import Cluster, ClusterError, Json
 from node_repair.history import take_back
-from node_repair.names import HISTORY, REBOOT, RESET
+from node_repair.names import HISTORY, REBOOT, RESET, RESETTING
 from node_repair.state import Node, part, text
 
 ASKED, HARD = "reboot.metal3.io", '{"mode":"hard"}'
@@ -53,7 +53,6 @@ def host_path(site: str, name: str) -> str:
 
 
 LOG = logging.getLogger(__name__)
-RESETTING = "resetting"
 
 
 class Over(Exception):

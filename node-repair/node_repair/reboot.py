@@ -18,8 +18,8 @@ from contextlib import suppress
 
 from node_repair import history
 from node_repair.cluster import ClusterError
-from node_repair.job import ASKED, HARD, RESETTING, Ended, Host, Over, RepairJob, named
-from node_repair.names import HISTORY, REBOOT, REBOOTS
+from node_repair.job import ASKED, HARD, Ended, Host, Over, RepairJob, named
+from node_repair.names import HISTORY, REBOOT, REBOOTS, RESETTING
 from node_repair.notes import SKEW, times
 from node_repair.state import Node, part, text
 

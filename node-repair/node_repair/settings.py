@@ -36,9 +36,8 @@ class Pool(_Part):
 
     def of(self, fault: str) -> Repair | None:
         """The repair of a fault."""
-        return next(
-            (each for each in (*self.repairs, *self.by_number) if each.fault == fault), None
-        )
+        every = (*self.repairs, *self.by_number)
+        return next((each for each in every if each.fault == fault), None)
 
 
 class Settings(_Part):

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from policies.embedded import bodies, embedded_objects
 from policies.messages import say
 from policies.nodes import cluster_of, nodes, selector
-from policies.pods import items, pods
+from policies.pods import Pod, items, pods
 from policies.rule import Found, Object, text
 from schemas.kubernetes.bodies import mapping
 from schemas.kubernetes.node_labels import ACCELERATOR_LABEL, POOL_LABEL
@@ -18,13 +18,12 @@ SYSTEM_NAMESPACES = ("kube-system",)
 REPLICATED = frozenset({"Deployment", "StatefulSet", "ReplicaSet"})
 
 
-def _tolerates_everything(each: Object) -> Iterator[Found]:
-    for pod in pods(each):
-        for index, toleration in items(pod.spec, "tolerations"):
-            if not toleration.get("key") and toleration.get("operator") == "Exists":
-                effect = toleration.get("effect")
-                message = f"it tolerates every taint{f' of effect {effect}' if effect else ''}"
-                yield Found(f"{pod.path}.tolerations[{index}]", message)
+def _tolerates_everything(pod: Pod) -> Iterator[Found]:
+    for index, toleration in items(pod.spec, "tolerations"):
+        if not toleration.get("key") and toleration.get("operator") == "Exists":
+            effect = toleration.get("effect")
+            message = f"it tolerates every taint{f' of effect {effect}' if effect else ''}"
+            yield Found(f"{pod.path}.tolerations[{index}]", message)
 
 
 def _system_priority(each: Object) -> Iterator[Found]:

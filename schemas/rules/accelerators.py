@@ -10,12 +10,15 @@ from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.accelerators import AcceleratorModel, AcceleratorSettings, Program
 from schemas.model.site_file import SiteFile
 from schemas.model.texts import nearest
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path, say
 
 OPERATOR_IMAGE = "nvidia-gpu-operator"
 OPERATOR: Path = ("accelerators", "gpu_operator")
-_MOUNTED = ("/var/lib/kubelet/device-plugins", "/var/lib/kubelet/pod-resources")
-"""Paths mounted into every device plugin or exporter (components/accelerators/plugins.py)."""
+_PREFIXES = {
+    "accelerators.prefix": "accelerator-prefix-reserved",
+    "network_devices.prefix": "sriov-prefix-reserved",
+}
 
 
 class Served(NamedTuple):
@@ -44,10 +47,15 @@ def model_records(site: Site, _: AcceleratorSettings) -> Iterator[Finding]:
         yield say("accelerator-model-of-hosts-unknown", place, model, advice)
 
 
-def prefix(settings: AcceleratorSettings) -> Iterator[Finding]:
-    """The site's resources have no domain of Kubernetes' own."""
-    if kept := reserved_domain_reason(settings.prefix):
-        yield say("accelerator-prefix-reserved", ("accelerators", "prefix"), kept)
+def domains(site: Site) -> Iterator[Finding]:
+    """The site's resources have no domain of Kubernetes' own, nor one that quotas are written with;
+    kubelets accept each resource that programs advertise."""
+    for place, domain in each_at(site.file, *_PREFIXES):
+        if kept := reserved_domain_reason(domain):
+            yield say(_PREFIXES[".".join(map(str, place))], place, kept)
+    for place, resource in each_at(site.file, "accelerators.models.*.plugin.resource"):
+        if reserved_domain_reason(resource.partition("/")[0]):
+            yield say("plugin-resource-reserved", place, resource)
 
 
 def resources(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
@@ -122,22 +130,3 @@ def _name_place(settings: AcceleratorSettings, each: Served) -> tuple[Path, bool
     if each.model in settings.models:
         return ("accelerators", "models", each.model), True
     return each.place, False
-
-
-def program_settings(settings: AcceleratorSettings) -> Iterator[Finding]:
-    """Kubelets accept each resource that programs advertise, and every path is mounted once. That
-    programs are given no secret is in schemas/reading/literal_secrets.py."""
-    for name, model in settings.models.items():
-        place: Path = ("accelerators", "models", name)
-        resource = model.plugin.resource
-        if reserved_domain_reason(resource.partition("/")[0]):
-            yield say("plugin-resource-reserved", (*place, "plugin", "resource"), resource)
-        yield from _of_program((*place, "plugin"), model.plugin)
-        if model.exporter is not None:
-            yield from _of_program((*place, "exporter"), model.exporter)
-
-
-def _of_program(place: Path, program: Program) -> Iterator[Finding]:
-    for index, path in enumerate(program.host_paths):
-        if path in program.host_paths[:index] or path in _MOUNTED:
-            yield say("host-path-mounted", (*place, "host_paths", index), path)

@@ -16,10 +16,10 @@ from schemas.model.accelerators import AcceleratorSettings, GpuOperator
 from schemas.model.primitives import minor
 from schemas.model.scheduling import Scheduling
 from schemas.model.vocabulary import BackendKind, ModelBy
+from schemas.reading.paths import each_at
 from schemas.rules.accelerators import (
     OPERATOR,
     OPERATOR_IMAGE,
-    Served,
     all_known,
     operated_models,
     served_models,
@@ -50,15 +50,12 @@ def ways(site: Site, settings: AcceleratorSettings) -> Iterator[Finding]:
         yield from _too_old(site, by_dra=by_dra)
 
 
-def expressions(settings: AcceleratorSettings) -> Iterator[Finding]:
+def expressions(site: Site) -> Iterator[Finding]:
     """A class's expressions take a device that lacks an attribute: else the first such device keeps
     every pod of the class from being scheduled, wherever that device is."""
-    for name, record in settings.models.items():
-        for index, text in enumerate(record.dra.expressions if record.dra else ()):
-            found = _BARE.search(text)
-            if found:
-                place = ("accelerators", "models", name, "dra", "expressions", index)
-                yield say("expression-needs-attribute", place, found, name)
+    for place, text in each_at(site.file, "accelerators.models.*.dra.expressions.*"):
+        if found := _BARE.search(text):
+            yield say("expression-needs-attribute", place, found, place[2])
 
 
 def _too_old(site: Site, *, by_dra: bool) -> Iterator[Finding]:
@@ -79,8 +76,10 @@ def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     alone (Kueue 0.19.2, tas_flavor_snapshot.go), and nodes get those of admission for it."""
     if not all_known(site):
         return
-    absent = {each.model for each in served_models(site) if not _on_nodes(site, each)}
-    absent -= {*counted_models(site)}
+    # A device plugin makes a model's own resource one of its nodes; a DRA driver makes none.
+    others = {each.model for each in served_models(site) if site.uses_dra(each.model)
+              or site.resource(each.model) != each.record.plugin.resource}  # fmt: skip
+    absent = others - {*counted_models(site)}
     for index, backend in enumerate(scheduling.backends):
         pools = [pool for pool in site.file.pools if pool.name in backend.pools]
         models = dict.fromkeys(model for pool in pools if (model := site.model(pool)))
@@ -90,12 +89,6 @@ def volcano(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
             way = "remove topology" if counts else "choose another backend for these pools"
             place = ("scheduling", "backends", index, "topology" if counts else "kind")
             yield say("volcano-without-resource", place, backend, site.resource(mine[0]), way)
-
-
-def _on_nodes(site: Site, each: Served) -> bool:
-    """True if a device plugin makes the model's own resource one of its nodes."""
-    made = site.resource(each.model) == each.record.plugin.resource
-    return made and not site.uses_dra(each.model)
 
 
 def gpu_operator(

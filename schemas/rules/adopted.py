@@ -81,9 +81,6 @@ def _foreign(body: Json, adopted: Adopted) -> str:
 def adopted_pool(at: InPool) -> Iterator[Finding]:
     """A pool whose machines stay as they were says nothing that would not reach them."""
     site, pool, adopted = at.site, at.pool, at.site.file.adopted
-    if pool.adopted and (adopted is None or pool.role is Role.CONTROL_PLANE):
-        row = "adopted-without-site" if adopted is None else "adopted-control-plane"
-        yield say(row, at.path("adopted"), *([pool] if adopted is None else []))
     body = kept_machines(site, pool)
     if body is None or adopted is None:
         return

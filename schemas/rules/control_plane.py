@@ -8,7 +8,6 @@ import yaml
 from schemas.facts.site import Site
 from schemas.kubernetes import tables
 from schemas.kubernetes.tables import read_table
-from schemas.model.control_plane import Encryption
 from schemas.model.primitives import minor
 from schemas.model.texts import nearest
 from schemas.reading.paths import each_at
@@ -47,12 +46,6 @@ def _unknown(place: Path, known: list[str], sure: bool) -> Finding:
         return say("argument-unknown", place, name, _TABLE_MINOR, advice)
     near = nearest(name, known) or "no other"
     return say("argument-unchecked", place, name, _TABLE_MINOR, near)
-
-
-def encryption(given: Encryption) -> Iterator[Finding]:
-    """Encryption has one source of keys."""
-    if (given.kms is None) == (given.secret is None):
-        yield say("encryption-without-one-source", ("cluster", "encryption"))
 
 
 def configurations(site: Site) -> Iterator[Finding]:

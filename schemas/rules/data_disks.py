@@ -3,24 +3,16 @@
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, InPool, say
 from schemas.rules.object_cache_server import MOUNT_FOLDERS, taken_folder
 
 
 def profiles(site: Site) -> Iterator[Finding]:
-    """A site's own profile says how many data disks there are, or which, and not its root disk."""
-    for name, profile in site.file.hardware.items():
-        disks = profile.data_disks
-        if disks is None:
-            continue
-        place = ("hardware", name, "data_disks")
-        if bool(disks.devices) is (disks.count is not None):
-            what = "both count and devices" if disks.count else "nothing"
-            yield say("data-disks-unclear", place, what)
-        for index, device in enumerate(disks.devices):
-            at = (*place, "devices", index)
-            if device == profile.root_disk.device_name:
-                yield say("data-disk-is-root-disk", at, device)
+    """The data disks that a site's own profile names are not its root disk."""
+    for place, device in each_at(site.file, "hardware.*.data_disks.devices.*"):
+        if device == site.file.hardware[str(place[1])].root_disk.device_name:
+            yield say("data-disk-is-root-disk", place, device)
 
 
 def file_systems(at: InPool) -> Iterator[Finding]:

@@ -1,5 +1,4 @@
-"""What keeps a fleet from being rendered for an engine: what fleet.yaml leaves out, and names that
-would be given twice."""
+"""What keeps a fleet from being rendered for an engine: gaps in fleet.yaml, and names twice."""
 
 import re
 from collections.abc import Iterable, Iterator

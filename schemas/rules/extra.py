@@ -1,7 +1,7 @@
 """Rules on what a team brings: its files can be applied, and reach nothing that is Foresite's."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from functools import lru_cache
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from schemas.kubernetes.node_labels import is_own
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
 from schemas.model.extra import LOCK, RENDERED, VALUES, ChartLock, Extra
+from schemas.reading.paths import each_at
 from schemas.reading.typed_document import parse
 from schemas.reading.yaml_reader import read_yaml
 from schemas.rules.finding import Finding, Path, TextPlace, say
@@ -49,15 +50,12 @@ def _at(file: Brought, line: int, column: int) -> Path | TextPlace:
 
 
 def extra(site: Site) -> Iterator[Finding]:
-    """What is brought is there once, from files that hold objects."""
+    """What is brought is there once."""
     names: set[str] = set()
     for place, entry in every_extra(site):
         if entry.name in names:
             yield say("extra-twice", (*place, "name"), entry)
         names.add(entry.name)
-        at = (*place, "name")
-        if place[0] != OWN:
-            yield from _one_origin(entry.name, entry.manifests, entry.chart, at)
 
 
 def extra_objects(site: Site) -> Iterator[Finding]:
@@ -135,27 +133,11 @@ def _reach(site: Site, entry: Extra, item: _Item, group: str) -> Iterator[Findin
         yield item.say("extra-other-cluster", entry, site)
 
 
-def _one_origin(
-    name: str, manifests: Sequence[str], chart: str | None, at: Path
-) -> Iterator[Finding]:
-    if bool(chart) == bool(manifests):
-        has = "manifests and a chart" if chart else "neither manifests nor a chart"
-        yield say("extra-without-one-origin", at, name, has)
-
-
 def charts(site: Site) -> Iterator[Finding]:
     """What a chart's lock says of its files is true, and of this site's Kubernetes."""
-    network = site.file.cluster.pod_network
-    at = ("cluster", "pod_network")
-    if network.chart or network.manifests:
-        yield from _one_origin("the pod network", network.manifests, network.chart, at)
-    elif site.file.adopted is None:
-        yield say("pod-network-missing", at)
-    if network.chart:
-        yield from _chart(site, network.chart, (*at, "chart"))
-    for place, entry in every_extra(site):
-        if entry.chart:
-            yield from _chart(site, entry.chart, (*place, "chart"))
+    for place, folder in each_at(site.file, "cluster.pod_network.chart", "extra.*.chart"):
+        if folder:
+            yield from _chart(site, folder, place)
 
 
 def _chart(site: Site, folder: str, place: Path) -> Iterator[Finding]:

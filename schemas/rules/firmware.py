@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.firmware import Firmware, RaidVolume
+from schemas.model.firmware import RaidVolume
 from schemas.model.hardware import BmcProtocol
 from schemas.rules.finding import Finding, InPool, Path, say
 
@@ -24,21 +24,14 @@ _Fault = tuple[Any, ...]
 def raid_and_firmware(site: Site) -> Iterator[Finding]:
     """RAID volumes and firmware of the site's own profiles are what an operator accepts."""
     for name, profile in site.file.hardware.items():
-        found = [*_raid(profile.raid or []), *_firmware(profile.firmware)]
+        found, given = [*_raid(profile.raid or [])], profile.firmware
+        if given is not None and not given.model_fields_set & {"settings", "updates"}:
+            found.append((("firmware",), "firmware-empty"))
         if profile.bmc.protocol is BmcProtocol.IPMI:
-            given = (each for each in ("raid", "firmware") if getattr(profile, each) is not None)
-            found += (((field,), "raid-by-ipmi") for field in given)
+            both = (each for each in ("raid", "firmware") if getattr(profile, each) is not None)
+            found += (((field,), "raid-by-ipmi") for field in both)
         for steps, row, *values in found:
             yield say(row, ("hardware", name, *steps), *values)
-
-
-def _firmware(given: Firmware | None) -> Iterator[_Fault]:
-    if given is None:
-        return
-    if not given.model_fields_set & {"settings", "updates"}:
-        yield ("firmware",), "firmware-empty"
-    for key in (each for each in given.settings if "password" in each.lower()):
-        yield ("firmware", "settings", key), "firmware-password"
 
 
 def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
@@ -47,8 +40,6 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
         at: Path = ("raid", number)
         least, named = LEAST_DISKS[each.level], each.physical_disks
         disks = len(named) if named else each.disks or least
-        if named and not each.controller:
-            yield at, "raid-without-controller"
         if each.disks not in (None, disks):
             yield at, "raid-disks-differ", disks, each
         mirror = each.level == "1" and not named
@@ -56,8 +47,6 @@ def _raid(volumes: list[RaidVolume]) -> Iterator[_Fault]:
             yield at, "raid-disks-too-few", each, least
         elif (disks > least) if mirror else ("+" in each.level and disks % 2):
             yield at, "raid-disks-unfit", each, "2 disks" if mirror else "an even number"
-        if each.size_gib is None and not named:
-            yield at, "raid-without-size"
         if any(given[x] > 1 for x in (each.name, *(named or ())) if x):
             yield at, "raid-volume-twice"
 

@@ -13,7 +13,7 @@ from schemas.facts.host_networks import is_dual
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
 from schemas.kubernetes.tables import read_table
-from schemas.model.host_agent import AGENT_IMAGE, HostAgent
+from schemas.model.host_agent import HostAgent
 from schemas.model.host_settings import HostFile, HostSettings
 from schemas.reading.paths import each_at
 from schemas.rules.files import HOST_FILES, MAX_FILE_CHARACTERS
@@ -129,9 +129,6 @@ def host_sysctls(at: InPool) -> Iterator[Finding]:
 
 
 def agents(site: Site, _: HostAgent) -> Iterator[Finding]:
-    """The agent that applies settings to running workers has an image and hosts."""
-    place = ("host_agent",)
-    if AGENT_IMAGE not in site.images:
-        yield say("agent-image-missing", place, site, AGENT_IMAGE)
+    """The agent that applies settings to running workers has hosts."""
     if not site.worker_pools:
-        yield say("agent-without-workers", place)
+        yield say("agent-without-workers", ("host_agent",))

@@ -1,5 +1,5 @@
-"""Rules on what a site and its parts are called, and which clusters it belongs to; and on the host
-list: each host has a place in the site, and shares nothing with another."""
+"""Rules on what a site and its parts are called, which clusters it belongs to, and who logs in; and
+on the host list: each host has a place in the site, and shares nothing with another."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -10,7 +10,7 @@ from schemas.model.hardware import Bmc, BmcProtocol, BootMode, HardwareProfile, 
 from schemas.model.primitives import SiteName
 from schemas.model.site_file import SiteFile
 from schemas.model.vocabulary import Role
-from schemas.reading.paths import leaves
+from schemas.reading.paths import each_at, leaves
 from schemas.reading.suggested_value import fits, tidy
 from schemas.reading.wording import pattern_of
 from schemas.rules.finding import Finding, HostCell, Path, advise, say
@@ -118,6 +118,17 @@ def contexts(site: Site) -> Iterator[Finding]:
     cluster = site.file.cluster
     if cluster.context is not None and cluster.context == site.file.management:
         yield say("context-of-management", ("cluster", "context"), cluster)
+
+
+_PEOPLE = ("access.*.*.*", "scheduling.teams.*.groups.*", "scheduling.teams.*.users.*")
+
+
+def people(site: Site) -> Iterator[Finding]:
+    """Where issuers are given, each group and user has the prefix of one."""
+    prefixes = tuple(each.prefix for each in site.file.cluster.authentication)
+    for place, name in each_at(site.file, *_PEOPLE):
+        if prefixes and not name.startswith(prefixes):
+            yield say("access-name-without-issuer", place, name, prefixes)
 
 
 UNIQUE_COLUMNS = ("name", "bmc", "mac", "ip", "serial")

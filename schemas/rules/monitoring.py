@@ -11,7 +11,6 @@ from schemas.facts.site import Site
 from schemas.kubernetes.node_labels import is_own
 from schemas.model.monitoring import Monitoring
 from schemas.model.remediation import Remediation
-from schemas.model.vocabulary import ReceiverKind
 from schemas.rules.finding import Finding, Path, say
 from schemas.rules.remediation import has_remediator
 
@@ -22,20 +21,15 @@ where there are pods (pfnet-research/node-operation-controller 0ac94deb, DrainIn
 
 
 def receivers(monitoring: Monitoring) -> Iterator[Finding]:
-    """The addresses of receivers are in Secrets, and each is used."""
+    """Each receiver is used."""
     used = {monitoring.routes.critical, monitoring.routes.warning}
     for index, receiver in enumerate(monitoring.receivers):
-        place = (*_PLACE, "receivers", index)
         if receiver.name not in used:
-            yield say("receiver-unused", (*place, "name"), receiver)
-        if receiver.channel is not None and receiver.kind is not ReceiverKind.SLACK:
-            yield say("receiver-channel-unused", (*place, "channel"), receiver)
+            yield say("receiver-unused", (*_PLACE, "receivers", index, "name"), receiver)
 
 
 def monitoring_labels(monitoring: Monitoring) -> Iterator[Finding]:
-    """Labels are those by which others choose objects, and no labels of Foresite's own."""
-    if monitoring.labels and not monitoring.prometheus_operator:
-        yield say("labels-without-operator", (*_PLACE, "labels"))
+    """Labels by which others choose objects are none of Foresite's own."""
     named = [((*_PLACE, "labels", key), key, True) for key in monitoring.labels]
     if monitoring.dashboards_label:
         named.append(((*_PLACE, "dashboards_label"), monitoring.dashboards_label, False))

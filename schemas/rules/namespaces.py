@@ -62,7 +62,6 @@ def _programs(site: Site) -> Iterator[_Named]:
 
 
 def _teams(site: Site) -> Iterator[_Named]:
-    for number, team in enumerate(site.scheduling.teams):
+    for at, team in each_at(site.file, "scheduling.teams.*"):
         for index, name in enumerate(team.namespaces):
-            place = ("scheduling", "teams", number, "namespaces", index)
-            yield _Named(name, place, f"team {team.name}", team=True)
+            yield _Named(name, (*at, "namespaces", index), f"team {team.name}", team=True)

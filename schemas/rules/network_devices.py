@@ -7,17 +7,12 @@ k8s-rdma-shared-dev-plugin 1.5.3, pkg/resources/resources_manager.go.
 from collections.abc import Iterator
 
 from schemas.facts.site import Site
-from schemas.kubernetes.extended_resources import reserved_domain_reason
 from schemas.model.network_devices import Rdma, Sriov
-from schemas.model.vocabulary import LinkType, SriovBy, VirtualFunctionDriver
 from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, InPool, Path, say
 from schemas.rules.networks import parse_network, site_networks
 
-RDMA_IMAGE, SRIOV_IMAGE = "rdma-shared-device-plugin", "sriov-device-plugin"
 _SRIOV = "pools.*.network_devices.sriov.*"
-LARGEST_INFINIBAND_MTU = 4092
-"""A packet of InfiniBand holds 4096 bytes, 4 of them IPoIB's header (RFC 4391)."""
 _SHARED_BY_POOLS = ("link", "vlan", "addresses", "driver", "rdma")
 """Fields of a resource on its network or its driver: they are the same in each pool."""
 
@@ -55,61 +50,12 @@ def _twice(place: Path, resource: Rdma | Sriov, owners: dict[str, str]) -> Itera
             yield say("interface-taken", (*place, "interfaces", index), interface, whose)
 
 
-def functions(at: InPool) -> Iterator[Finding]:
-    """The settings of virtual functions are possible for the device."""
-    by_plugin = at.site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
-    for number, sriov in enumerate(at.pool.network_devices.sriov):
-        # What only the operator carries out.
-        lost = ("mtu", "vlan", "addresses") if by_plugin else ()
-        set_here = (each for each in lost if getattr(sriov, each) is not None)
-        undone = ((each, "function-setting-of-operator") for each in set_here)
-        for field, row in (*_impossible(sriov), *undone):
-            place = at.path("network_devices", "sriov", number, field)
-            yield say(row, place, field, sriov.mtu, LARGEST_INFINIBAND_MTU)
-
-
-def _impossible(sriov: Sriov) -> Iterator[tuple[str, str]]:
-    """Field, and its fault."""
-    bare = sriov.driver is VirtualFunctionDriver.VFIO_PCI
-    if sriov.link is LinkType.INFINIBAND:
-        if bare:
-            yield "driver", "infiniband-of-bare-devices"
-        elif not sriov.rdma:
-            yield "link", "infiniband-without-rdma"
-        if sriov.vlan is not None:
-            yield "vlan", "infiniband-with-vlan"
-        if sriov.mtu is not None and sriov.mtu > LARGEST_INFINIBAND_MTU:
-            yield "mtu", "infiniband-mtu-too-large"
-    elif bare and sriov.rdma:
-        yield "driver", "rdma-of-bare-devices"
-    if bare and sriov.addresses is not None:
-        yield "addresses", "addresses-of-bare-devices"
-
-
 def hcas(at: InPool) -> Iterator[Finding]:
     """Each interface has one RDMA device."""
     for number, rdma in enumerate(at.pool.network_devices.rdma):
         place = at.path("network_devices", "rdma", number, "hcas")
         if rdma.hcas and len(rdma.hcas) != len(rdma.interfaces):
             yield say("hcas-of-other-interfaces", place, len(rdma.interfaces), len(rdma.hcas))
-
-
-def device_images(at: InPool) -> Iterator[Finding]:
-    """The release has the image of each plugin that Foresite runs on the pool."""
-    site, devices = at.site, at.pool.network_devices
-    by_plugin = site.file.network_devices.sriov_by is SriovBy.DEVICE_PLUGIN
-    wanted = (("rdma", RDMA_IMAGE, devices.rdma), ("sriov", SRIOV_IMAGE, devices.sriov))
-    for field, image, resources in wanted:
-        runs = bool(resources) and (field == "rdma" or by_plugin)
-        if runs and image not in site.images:
-            yield say("device-image-missing", at.path("network_devices", field), site, image)
-
-
-def prefix(site: Site) -> Iterator[Finding]:
-    """SR-IOV resources have no domain of Kubernetes' own, nor one that quotas are written with."""
-    kept = reserved_domain_reason(site.file.network_devices.prefix)
-    if kept:
-        yield say("sriov-prefix-reserved", ("network_devices", "prefix"), kept)
 
 
 def device_resources(site: Site) -> Iterator[Finding]:

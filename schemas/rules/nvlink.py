@@ -9,9 +9,9 @@ from collections.abc import Iterator
 
 from schemas.facts.racks import in_two_zones, nvlink_pools
 from schemas.facts.site import Site
-from schemas.model.accelerators import DRIVER_IMAGE, AcceleratorSettings, ComputeDomains
+from schemas.model.accelerators import ComputeDomains
 from schemas.model.primitives import version_numbers
-from schemas.model.vocabulary import ModelBy, TopologyLevel
+from schemas.model.vocabulary import TopologyLevel
 from schemas.rules.finding import Finding, HostCell, InPool, Path, say
 
 TRAYS = 18
@@ -68,17 +68,10 @@ def spares(at: InPool) -> Iterator[Finding]:
         yield say("nvlink-spares", at.path("spares"), at.pool, len(racks))
 
 
-def compute_domains(
-    site: Site, settings: AcceleratorSettings, chosen: ComputeDomains
-) -> Iterator[Finding]:
-    """ComputeDomains are for pools with NVLink domains, on a Kubernetes and with a driver that
-    their DRA driver goes with, and something says its image."""
+def compute_domains(site: Site, _: ComputeDomains) -> Iterator[Finding]:
+    """ComputeDomains are for pools with NVLink; Kubernetes and drivers go with their DRA driver."""
     if not nvlink_pools(site):
         yield say("compute-domains-without-nvlink", _PLACE)
-    if settings.model_by is ModelBy.DRA:
-        yield say("compute-domains-with-dra", _PLACE)
-    if chosen.image is None and DRIVER_IMAGE not in site.images:
-        yield say("compute-domains-image", _PLACE, site, DRIVER_IMAGE)
     field = "workers" if site.file.cluster.workers else "kubernetes"
     version = site.file.cluster.workers or site.file.cluster.kubernetes
     if version_numbers(version) < KUBERNETES:

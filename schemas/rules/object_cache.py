@@ -9,6 +9,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.quantities import GIB, MIB, amount
 from schemas.model.object_cache import LARGEST_TABLE, TABLE_SIZE, Cache, rounded_servers, share
 from schemas.model.site_file import Pool
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path, advise, say
 
 FILLED_PERCENT = 95
@@ -136,20 +137,10 @@ def _prime(number: int, step: int) -> int:
     return number
 
 
-def buckets(cache: Cache) -> Iterator[Finding]:
-    """Each bucket has somebody who may read it."""
-    for index, bucket in enumerate(cache.buckets):
-        if not bucket.public and not bucket.namespaces:
-            yield say("bucket-of-nobody", (*_PLACE, "buckets", index, "namespaces"), bucket)
-
-
 def bucket_namespaces(site: Site, cache: Cache) -> Iterator[Finding]:
     """Buckets are for namespaces that the site has: those of teams, and the cache's own."""
-    known = [name for team in site.scheduling.teams for name in team.namespaces]
-    for index, bucket in enumerate(cache.buckets):
-        for number, name in enumerate(bucket.namespaces):
-            place = (*_PLACE, "buckets", index, "namespaces", number)
-            if known and name not in (*known, cache.namespace):
-                otherwise = "remove it, or give it to a team in scheduling.teams"
-                advice = advise(name, sorted(known), otherwise)
-                yield say("bucket-namespace-unknown", place, name, advice)
+    known = sorted(name for team in site.scheduling.teams for name in team.namespaces)
+    for place, name in each_at(site.file, "cache.buckets.*.namespaces.*") if known else ():
+        if name not in (*known, cache.namespace):
+            advice = advise(name, known, "remove it, or give it to a team in scheduling.teams")
+            yield say("bucket-namespace-unknown", place, name, advice)

@@ -29,7 +29,6 @@ _ENVOY: Path = ("cache", "envoy")
 SMALLEST_MEMORY = 256 * MIB
 """Envoy alone takes 66 to 77 MiB before the first request, by its table (docs/hashing.md), and each
 connection holds up to 256 KiB; beyond its limit a program is killed, on every host at once."""
-PROXY_IMAGE = "envoy"
 JOB_PORTS = range(20_000, 30_000)
 """Ports that jobs in the hosts' network choose theirs from (components/training/job.py)."""
 
@@ -99,12 +98,6 @@ def below(path: str, folder: str) -> bool:
 def _touches(path: str, folder: str) -> bool:
     """True if one of the two is the other, or lies in it."""
     return below(path, folder) or below(folder, path)
-
-
-def proxy_image(site: Site, cache: Cache) -> Iterator[Finding]:
-    """It is known which Envoy runs."""
-    if cache.envoy.image is None and PROXY_IMAGE not in site.images:
-        yield say("envoy-image-missing", _ENVOY, site, PROXY_IMAGE)
 
 
 def program_sizes(site: Site, cache: Cache) -> Iterator[Finding]:

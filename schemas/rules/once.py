@@ -1,9 +1,11 @@
 """Rules on what stands once in a list, on names of what is there, on values that a pattern refuses
-(once.toml), on last days of what is allowed for a time, and on components of one's own."""
+(once.toml), on values that do not go together (together.toml), on last days of what is allowed for
+a time, and on components of one's own."""
 
 import datetime
 import re
 from collections.abc import Iterator
+from typing import Any
 
 from schemas.facts.own_components import OwnComponentError, make, named
 from schemas.facts.site import Site
@@ -51,6 +53,32 @@ def values(site: Site) -> Iterator[Finding]:
             text = str(place[-1] if each.get("keys") else value)
             if value is not None and bool(form.fullmatch(text)) is meant:
                 yield say(each["row"], place, *(said.format(text) for said in each["values"]))
+
+
+def together(site: Site) -> Iterator[Finding]:
+    """No part of the file has values that do not go together, or lacks its program's image."""
+    for each in read_table(__file__, "together.toml")["part"]:
+        for place, part in each_at(site.file, *each["at"]):
+            fits = _fits(part, each["when"]) and _fits(site.file, each.get("where", {}))
+            if not fits or ("image" in each and each["image"] in site.images):
+                continue
+            said = part.model_dump(exclude_unset=True) if "written" in each else part
+            for at, _ in each_at(said, *each["tell"]) if "tell" in each else (((), None),):
+                texts = (text.format(part, *at[-1:], site=site) for text in each.get("values", ()))
+                yield say(each["row"], (*place, *at), *texts)
+
+
+def _fits(part: Any, wanted: dict[str, Any]) -> bool:
+    """True if the values of a part are as they are wanted; one that is not known is not."""
+    found = [(one, [*each_at(part, path)]) for path, one in wanted.items()]
+    return all(values and _is(values[0][1], one) for one, values in found)
+
+
+def _is(value: Any, wanted: Any) -> bool:
+    """True if a value is one of some, above a number, or there (true) or not (false)."""
+    if isinstance(wanted, bool):
+        return bool(value) is wanted
+    return value in wanted if isinstance(wanted, list) else bool(value and value > wanted)
 
 
 def _names(file: SiteFile, path: str) -> list[str] | None:

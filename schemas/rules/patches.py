@@ -10,7 +10,7 @@ from pydantic import JsonValue
 from schemas.facts.site import Site
 from schemas.kubernetes.secret_scan import secret_names
 from schemas.model.patches import PatchOperation
-from schemas.reading.paths import leaves
+from schemas.reading.paths import each_at, leaves
 from schemas.rules.finding import Finding, say
 from schemas.rules.host_settings import MARKS, file_owner
 
@@ -22,9 +22,9 @@ LONGEST = 20_000
 
 def patches(site: Site) -> Iterator[Finding]:
     """The values of patches fit their operations, hold no secret and mark no template."""
-    for number, patch in enumerate(getattr(site.file, "patches", ())):
+    for place, patch in each_at(site.file, "patches.*"):
         for index, operation in enumerate(patch.operations):
-            at = ("patches", number, "operations", index)
+            at = (*place, "operations", index)
             if (operation.value is None) is not (operation.op == "remove"):
                 row = "patch-value-unused" if operation.op == "remove" else "patch-value-missing"
                 yield say(row, (*at, "op"), operation.op)

@@ -14,6 +14,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes import tables
 from schemas.kubernetes.tables import read_table
 from schemas.model.policies import CelRule
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path, say
 
 _KIND = re.compile(
@@ -33,13 +34,10 @@ _LOOKS_AT = re.compile(r"\b(object|oldObject|request|namespaceObject)\b")
 
 def cel_rules(site: Site) -> Iterator[Finding]:
     """The API server can take the rules as CEL."""
-    for index, rule in enumerate(site.file.policies.cel):
-        place: Path = ("policies", "cel", index)
+    for place, rule in each_at(site.file, "policies.cel.*"):
         yield from _kinds(rule, place)
-        fault = fault_of(rule.expression)
-        if fault is not None:
-            message, fix = fault
-            yield say("cel-expression-unfit", (*place, "expression"), message, fix)
+        if (fault := fault_of(rule.expression)) is not None:
+            yield say("cel-expression-unfit", (*place, "expression"), *fault)
 
 
 def _kinds(rule: CelRule, place: Path) -> Iterator[Finding]:

@@ -14,16 +14,11 @@ from schemas.model.faults import RECORDS
 from schemas.model.remediation import OwnCheck, Remediator
 from schemas.model.site_file import Pool
 from schemas.model.vocabulary import Eviction, Fault, RemediatorKind, Role
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path, advise, say
 
 PLACE: Path = ("remediation",)
-_HEALERS: Path = (*PLACE, "healers")
-
-
-def remediators(site: Site) -> list[tuple[Path, Remediator]]:
-    """The remediators of a site, each with its place."""
-    found = site.file.remediation.healers if site.file.remediation else []
-    return [((*_HEALERS, index), each) for index, each in enumerate(found)]
+_HEALERS = "remediation.healers.*"
 
 
 def own_checks(site: Site) -> list[OwnCheck]:
@@ -54,7 +49,7 @@ def remediator_names(site: Site) -> Iterator[Finding]:
     """Each remediator has a name of its own, with that of a pool behind it too."""
     seen: set[str] = set()
     objects: dict[str, tuple[str, str]] = {}
-    for at, healer in remediators(site):
+    for at, healer in each_at(site.file, _HEALERS):
         mine = {f"{healer.name}-{pool.name}": pool.name for _, pool in _pools(site, healer)}
         clash = next((name for name in mine if name in objects), None)
         if healer.name in seen:
@@ -66,19 +61,10 @@ def remediator_names(site: Site) -> Iterator[Finding]:
         objects |= {name: (healer.name, pool) for name, pool in mine.items()}
 
 
-def remediator_pools(site: Site) -> Iterator[Finding]:
-    """A remediator repairs some pools."""
-    for at, healer in remediators(site):
-        if not healer.pools:
-            yield say("remediator-without-pools", (*at, "pools"), healer)
-
-
 def remediator_faults(site: Site) -> Iterator[Finding]:
-    """A remediator repairs some faults, and none that a reboot cannot repair."""
+    """A remediator repairs faults that there are, and none that a reboot cannot repair."""
     known = [*RECORDS, *(each.name for each in own_checks(site))]
-    for at, healer in remediators(site):
-        if not healer.faults:
-            yield say("remediator-without-faults", (*at, "faults"), healer)
+    for at, healer in each_at(site.file, _HEALERS):
         for index, fault in enumerate(healer.faults):
             place = (*at, "faults", index)
             hopeless = RECORDS.get(fault, {}).get("unrepaired")
@@ -91,7 +77,7 @@ def remediator_faults(site: Site) -> Iterator[Finding]:
 
 def repairable_faults(site: Site) -> Iterator[Finding]:
     """Pools of a remediator can have some of its faults, and each of these some pool of it."""
-    for at, healer in remediators(site):
+    for at, healer in each_at(site.file, _HEALERS):
         pools = [each for each in _pools(site, healer) if _is_known(site, each[1])]
         known = {*RECORDS, *(each.name for each in own_checks(site))}.issuperset(healer.faults)
         judged = pools if known and healer.faults else []
@@ -135,7 +121,7 @@ def one_healer(site: Site) -> Iterator[Finding]:
     """A fault of a pool has one remediator, and all remediators of a pool are of one kind: of two,
     neither's budget counts what the other has out."""
     before: list[Remediator] = []
-    for at, healer in remediators(site):
+    for at, healer in each_at(site.file, _HEALERS):
         for index, pool in _pools(site, healer):
             place = (*at, "pools", index)
             for other in (each for each in before if pool.name in each.pools):
@@ -153,7 +139,7 @@ def one_healer(site: Site) -> Iterator[Finding]:
 def budgets(site: Site) -> Iterator[Finding]:
     """A remediator leaves hosts of each pool, and a majority of control planes; none takes out more
     than may be faulty."""
-    for at, healer in remediators(site):
+    for at, healer in each_at(site.file, _HEALERS):
         wanted = healer.max_unavailable
         # What repairs runs on the control plane, and tolerates no taint of a repair: drained with
         # the only one it starts nowhere, and the taint stays for ever.
@@ -207,10 +193,8 @@ def _never_reached(site: Site, place: Path, healer: Remediator, machines: int) -
 
 def evictions(site: Site) -> Iterator[Finding]:
     """A repair that waits for pods to end waits for jobs, not for services."""
-    for at, healer in remediators(site):
-        if healer.kind is RemediatorKind.MEDIK8S and "eviction" in healer.model_fields_set:
-            yield say("eviction-of-medik8s", (*at, "eviction"))
-        elif healer.eviction is Eviction.WAIT:
+    for at, healer in each_at(site.file, _HEALERS):
+        if healer.eviction is Eviction.WAIT and healer.kind is not RemediatorKind.MEDIK8S:
             for _, pool in _pools(site, healer):
                 if pool.role is Role.CONTROL_PLANE:
                     yield say("eviction-of-services", (*at, "eviction"), pool)

@@ -12,12 +12,12 @@ from math import floor, prod
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
 from schemas.kubernetes.tables import read_table
-from schemas.model.accelerators import AcceleratorSettings, Health
 from schemas.model.codes import Code
 from schemas.model.faults import KUBERNETES_CONDITIONS, RECORDS, condition_of
 from schemas.model.object_cache import Cache, share
 from schemas.model.remediation import Detector, Remediation
 from schemas.model.texts import nearest
+from schemas.reading.paths import each_at
 from schemas.rules.accelerators import all_known
 from schemas.rules.finding import Finding, Path, say
 from schemas.rules.object_cache import FILLED_PERCENT
@@ -28,6 +28,14 @@ LINK_WIDTHS = (1, 2, 4, 8, 12, 16, 32)
 """Lanes that a PCIe link can have."""
 _DETECTOR: Path = (*PLACE, "detector")
 _PROGRAM = re.compile(r"(/[^\s/]+)+|[A-Za-z0-9_][A-Za-z0-9_.+-]*")
+_COMMANDS = (
+    "accelerators.models.*.health.command.*", "accelerators.models.*.fabric.commands.*.command.*",
+    "remediation.detector.checks.*.command.*",
+)  # fmt: skip
+_EXPRESSIONS = (
+    "accelerators.models.*.health.lines", "accelerators.models.*.fabric.commands.*.lines",
+    "accelerators.models.*.kernel_log.*",
+)  # fmt: skip
 _TEXTS = read_table(__file__, "expressions.toml")
 _REFUSED = [(re.compile(each["where"]), (each["what"], each["fix"])) for each in _TEXTS["refused"]]
 _MOST_STATES = 5000
@@ -80,47 +88,26 @@ def device_taints(site: Site, remediation: Remediation) -> Iterator[Finding]:
         yield say("device-taints-without-dra", (*PLACE, "device_taints"))
 
 
-def health_commands(settings: AcceleratorSettings) -> Iterator[Finding]:
-    """A site's own command to count cards is one that a host can run, and grep its expression."""
-    for name, model in settings.models.items():
-        place: Path = ("accelerators", "models", name)
-        width = model.pci.link_width
-        if width is not None and width not in LINK_WIDTHS:
+def health_commands(site: Site) -> Iterator[Finding]:
+    """A command of the site's own is one that a host can run, and grep its expression."""
+    for place, width in each_at(site.file, "accelerators.models.*.pci.link_width"):
+        if width not in (None, *LINK_WIDTHS):
             near = min(LINK_WIDTHS, key=lambda each: abs(each - width))
-            widths = ", ".join(map(str, LINK_WIDTHS))
-            yield say("link-width-unknown", (*place, "pci", "link_width"), width, near, widths)
-        if model.health is not None:
-            yield from _of_health((*place, "health"), model.health)
-        for index, each in enumerate(model.fabric.commands if model.fabric else ()):
-            yield from _of_health((*place, "fabric", "commands", index), each)
-        for index, text in enumerate(model.kernel_log):
-            yield from _expression((*place, "kernel_log", index), text)
-        if model.fabric and not (model.fabric.process or model.fabric.commands):
-            yield say("fabric-empty", (*place, "fabric"))
-        if model.kernel_log and model.vendor == "nvidia":
-            yield say("kernel-log-of-nvidia", (*place, "kernel_log"))
+            yield say("link-width-unknown", place, width, near, ", ".join(map(str, LINK_WIDTHS)))
+    for place, program in each_at(site.file, *_COMMANDS):
+        if place[-1] == 0 and not _PROGRAM.fullmatch(program):
+            yield say("program-unfit", place, program[:40], _program_advice(program)[:200])
+    for place, text in each_at(site.file, *_EXPRESSIONS):
+        if said := broken_expression(text):
+            yield Finding(Code.INVALID_VALUE, place, *said)
 
 
-def _of_health(place: Path, health: Health) -> Iterator[Finding]:
-    yield from _program((*place, "command", 0), health.command[0])
-    yield from _expression((*place, "lines"), health.lines)
-
-
-def _program(place: Path, program: str) -> Iterator[Finding]:
-    if not _PROGRAM.fullmatch(program):
-        words = ", ".join(program.split())
-        fix = f"give each word an element of its own: [{words}]" if " " in program.strip() else (
-            "name a program of the host, or its path from the root"
-        )  # fmt: skip
-        if set(program) & set("|<>;&$`"):
-            fix = "write a script into the OS image, and name that: no shell reads the command"
-        yield say("program-unfit", place, program[:40], fix[:200])
-
-
-def _expression(place: Path, text: str) -> Iterator[Finding]:
-    said = broken_expression(text)
-    if said:
-        yield Finding(Code.INVALID_VALUE, place, *said)
+def _program_advice(program: str) -> str:
+    if set(program) & set("|<>;&$`"):
+        return "write a script into the OS image, and name that: no shell reads the command"
+    if " " in program.strip():
+        return f"give each word an element of its own: [{', '.join(program.split())}]"
+    return "name a program of the host, or its path from the root"
 
 
 def own_check_names(site: Site) -> Iterator[Finding]:
@@ -131,13 +118,6 @@ def own_check_names(site: Site) -> Iterator[Finding]:
         if kind.lower() in taken:
             yield say("check-name-taken", (*_DETECTOR, "checks", index, "name"), kind)
         taken.add(kind.lower())
-
-
-def own_check_commands(site: Site) -> Iterator[Finding]:
-    """A check of the site's own runs a program."""
-    for index, check in enumerate(own_checks(site)):
-        at: Path = (*_DETECTOR, "checks", index)
-        yield from _program((*at, "command", 0), check.command[0])
 
 
 def fabrics(site: Site) -> Iterator[Finding]:

@@ -1,7 +1,7 @@
 """Rules on rollouts and health checks: the first make progress, the second do not loop (Cluster API
 1.13, MachineDeployment rollout planner, MachineHealthCheck targets)."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from schemas.facts.quotas import groups
 from schemas.facts.rollout import takes_all, waves
@@ -12,22 +12,6 @@ from schemas.rules.finding import Finding, InPool, say
 
 STARTUP_MARGIN_SECONDS = 600
 """Seconds of a start besides the re-image: waiting for a host, power-on, joining."""
-
-
-def rollout_settings(at: InPool) -> Iterator[Finding]:
-    """A setting of a rollout that is written has an effect."""
-    pool = at.pool
-    written = pool.rollout.model_fields_set
-    if pool.role is Role.CONTROL_PLANE:
-        row = "rollout-of-control-plane"
-        names: Iterable[str] = written - {"drain_timeout_seconds"}
-    elif pool.rollout.strategy is RolloutStrategy.ON_DELETE:
-        row = "rollout-on-delete"
-        names = written & {"max_unavailable", "max_surge"}
-    else:
-        return
-    for name in sorted(names):
-        yield say(row, at.path("rollout", name), name)
 
 
 def surge(at: InPool) -> Iterator[Finding]:
@@ -83,23 +67,6 @@ def _is_stuck(at: InPool) -> bool:
     pool, rollout = at.pool, at.pool.rollout
     limits = rollout.max_unavailable, rollout.max_surge
     return _rolls(pool) and bool(waves(1, *limits, _spares(at)).stuck)
-
-
-def health_settings(at: InPool) -> Iterator[Finding]:
-    """A setting of a health check that is written has an effect."""
-    pool = at.pool
-    never = "remedy: replace never power-cycles a host"
-    reasons = dict.fromkeys(("reboot_retries", "reboot_timeout_seconds"), never)
-    if pool.health_check.remedy is Remedy.REBOOT:
-        # components/machines/health.py: such a request would block the check of the others.
-        why = "remedy: reboot leaves a machine alone that never became a node"
-        reasons = {"node_startup_timeout_seconds": why}
-    if pool.role is Role.CONTROL_PLANE:
-        reasons["max_unhealthy_percent"] = "of a control plane one machine at most is touched"
-    for name in sorted(reasons.keys() & pool.health_check.model_fields_set):
-        place = at.path("health_check", name)
-        remedy = "" if name == "max_unhealthy_percent" else ", or choose the other remedy"
-        yield say("health-setting-unused", place, reasons[name], name, remedy)
 
 
 def startup(at: InPool) -> Iterator[Finding]:

@@ -9,30 +9,27 @@ from collections.abc import Iterator
 from schemas.facts.site import Site
 from schemas.model.scheduling import Backend, KubeScheduler
 from schemas.model.vocabulary import BackendKind, Role, TopologyLevel
+from schemas.reading.paths import each_at
 from schemas.rules.finding import Finding, Path, say
 
 LONGEST_WAIT_SECONDS = 900
 """A kube-scheduler lets no pod wait for longer between its choice of a node and its binding."""
-CANARY_IMAGE = "busybox"
 CANARY_PRIORITY = "gang-canary"
-_BACKENDS = ("scheduling", "backends")
-
-
-def _backends(site: Site) -> list[tuple[Path, Backend]]:
-    return [((*_BACKENDS, index), each) for index, each in enumerate(site.scheduling.backends)]
+_BACKENDS = "scheduling.backends.*"
 
 
 def _run_here(site: Site) -> list[tuple[Path, Backend, KubeScheduler]]:
     """The schedulers that Foresite runs, with the place of their settings."""
-    ours = (each for each in _backends(site) if each[1].kind is BackendKind.KUBE_SCHEDULER)
-    return [((*at, "scheduler"), each, each.scheduler) for at, each in ours if each.scheduler]
+    found = [((*at, "scheduler"), each) for at, each in each_at(site.file, _BACKENDS)]
+    ours = (each for each in found if each[1].kind is BackendKind.KUBE_SCHEDULER)
+    return [(at, each, each.scheduler) for at, each in ours if each.scheduler]
 
 
 def backend_pools(site: Site) -> Iterator[Finding]:
     """Each pool has one backend at most, and pods can run there."""
     pools = {pool.name: pool for pool in site.file.pools}
     owner: dict[str, str] = {}
-    for at, backend in _backends(site):
+    for at, backend in each_at(site.file, _BACKENDS):
         for index, name in enumerate(backend.pools):
             place, pool = (*at, "pools", index), pools.get(name)
             if pool and name in owner:
@@ -60,15 +57,11 @@ def backends_of_models(site: Site) -> Iterator[Finding]:
 
 
 def backend_kinds(site: Site) -> Iterator[Finding]:
-    """A kube-scheduler says what it runs, the others do not; a cluster has one of those."""
+    """A cluster has one backend of each kind but kube-scheduler."""
     first: dict[BackendKind, str] = {}
-    for at, backend in _backends(site):
+    for at, backend in each_at(site.file, _BACKENDS):
         ours = backend.kind is BackendKind.KUBE_SCHEDULER
-        if ours and backend.scheduler is None:
-            yield say("scheduler-missing", (*at, "kind"), backend)
-        elif not ours and backend.scheduler is not None:
-            yield say("scheduler-of-others", (*at, "scheduler"), backend)
-        elif not ours and backend.kind in first:
+        if backend.kind in first and not ours and backend.scheduler is None:
             yield say("backend-kind-twice", (*at, "kind"), backend, first[backend.kind])
         first.setdefault(backend.kind, backend.name)
 
@@ -76,7 +69,7 @@ def backend_kinds(site: Site) -> Iterator[Finding]:
 def topologies(site: Site) -> Iterator[Finding]:
     """Levels go from the widest to the narrowest and name racks; Kueue looks at taints only on
     hosts (Kueue 0.19.2, pkg/cache/scheduler/tas_flavor_snapshot.go)."""
-    for at, backend in _backends(site):
+    for at, backend in each_at(site.file, _BACKENDS):
         levels, place = backend.topology, (*at, "topology")
         if not levels:
             continue
@@ -93,12 +86,10 @@ def topologies(site: Site) -> Iterator[Finding]:
 
 
 def plugins(site: Site) -> Iterator[Finding]:
-    """A scheduler of the site's own has a plugin, and a throttler by a name of its own."""
+    """A scheduler of the site's own has a throttler by a name of its own."""
     throttlers: dict[str, str] = {}
     for at, backend, scheduler in _run_here(site):
         name = scheduler.throttler
-        if scheduler.gang is None and name is None:
-            yield say("scheduler-without-plugins", at, backend)
         if name in throttlers:
             yield say("throttler-name-taken", (*at, "throttler"), throttlers[name], backend, name)
         elif name is not None:
@@ -123,11 +114,8 @@ def gang_times(site: Site) -> Iterator[Finding]:
 
 
 def canaries(site: Site) -> Iterator[Finding]:
-    """A scheduler with gangs has a canary: an image for it, and its tier for itself."""
-    gangs = [at for at, _, scheduler in _run_here(site) if scheduler.gang is not None]
-    for at in gangs:
-        if CANARY_IMAGE not in site.images:
-            yield say("canary-image-missing", (*at, "gang"), site, CANARY_IMAGE)
+    """The canary of schedulers with gangs has its tier for itself."""
+    gangs = any(scheduler.gang for _, _, scheduler in _run_here(site))
     for index, priority in enumerate(site.scheduling.priorities if gangs else ()):
         if priority.name == CANARY_PRIORITY:
             place = ("scheduling", "priorities", index, "name")

@@ -47,10 +47,6 @@ class Footprint:
     cells: Mapping[str, Sequence[str]] = field(default_factory=dict)
     lines: Sequence[int] = ()
 
-    def line_of(self, column: str, value: str) -> int:
-        """The first line of the host list that has a value."""
-        return self.lines[self.cells[column].index(value)]
-
 
 def footprint(site: str, hosts_file: str, data: Any, hosts: Sequence[Host]) -> Footprint:
     """The footprint of a site from its file's data, valid or not, and its hosts."""
@@ -137,7 +133,7 @@ def _cell(column: str, value: str, line: int, there: int, other: Footprint) -> F
 
 def _endpoint_of_host(mine: Footprint, other: Footprint, column: str, found: Found) -> None:
     address = str(mine.endpoint)
-    line = other.line_of(column, address)
+    line = other.lines[other.cells[column].index(address)]
     kind = "the BMC" if column == "bmc" else "the address"
     what = f"{kind} of the host on line {line} of {other.hosts_file}"
     found[mine.site].append(say("endpoint-is-host", ENDPOINT, address, what))

@@ -1,5 +1,5 @@
 """Rules on PriorityClasses, teams and their limits: each name once and known; what a team is
-guaranteed is there, something holds it, and other hours come.
+guaranteed is there, and something holds it, also off-peak.
 
 Sources: Kubernetes 1.34, pkg/apis/scheduling/validation/validation.go (names of PriorityClasses),
 plugin/pkg/admission/priority (one default), plugin/pkg/admission/limitranger (space on disk).
@@ -9,33 +9,26 @@ apis/kueue/v1beta2/clusterqueue_types.go; Volcano 1.15.1, Queue. None but the fi
 """
 
 from collections.abc import Iterator
-from datetime import date
 from math import ceil
 
 from schemas.facts.quotas import Holder, Supply, guaranteed_devices, holder, models_held_by, supply
 from schemas.facts.site import Site
 from schemas.kubernetes.quantities import amount
-from schemas.model.scheduling import EphemeralStorage, OffPeak, Scheduling, Team
+from schemas.model.scheduling import Scheduling
 from schemas.model.texts import nearest
 from schemas.model.vocabulary import BackendKind
-from schemas.rules.finding import Finding, Path, advise, say
+from schemas.reading.paths import each_at
+from schemas.rules.finding import Finding, Path, say
 
-MAX_WINDOWS = 400
-"""Spans of off-peak hours in one throttle: nights and weekends of one and a half years. The
-throttler reads all of them anew for each pod."""
-_LIMITS = ("accelerators", "off_peak")
+_TEAMS = "scheduling.teams.*"
+_LIMITS = f"{_TEAMS}.accelerators.*", f"{_TEAMS}.off_peak.*", "scheduling.overcommit_percent.*"
+_STORAGE = "scheduling.ephemeral_storage", f"{_TEAMS}.ephemeral_storage"
 _NO_HOURS = {
     Holder.QUOTA: "a ResourceQuota knows no hours",
     Holder.KUEUE: "Kueue's quotas know no hours",
     Holder.VOLCANO: "Volcano's queues know no hours",
 }
 _VOLCANOS_QUEUES = ("default", "root")
-
-
-def teams_of(site: Site) -> list[tuple[Path, Team]]:
-    """The teams of a site, each with its place."""
-    teams = enumerate(site.scheduling.teams)
-    return [(("scheduling", "teams", index), team) for index, team in teams]
 
 
 def priorities(site: Site) -> Iterator[Finding]:
@@ -55,38 +48,30 @@ def priorities(site: Site) -> Iterator[Finding]:
 def team_names(site: Site) -> Iterator[Finding]:
     """No team has the name of a queue which Volcano has by itself."""
     kinds = {backend.kind for backend in site.scheduling.backends}
-    for place, team in teams_of(site):
+    for place, team in each_at(site.file, _TEAMS):
         if team.name in _VOLCANOS_QUEUES and BackendKind.VOLCANO in kinds:
             yield say("team-name-of-queue", (*place, "name"), team)
 
 
-def storage(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
+def storage(site: Site) -> Iterator[Finding]:
     """A container's default request is within its limit, and that within what it may request."""
-    yield from _storage(("scheduling", "ephemeral_storage"), scheduling.ephemeral_storage)
-    for place, team in teams_of(site):
-        if team.ephemeral_storage is not None:
-            yield from _storage((*place, "ephemeral_storage"), team.ephemeral_storage)
-
-
-def _storage(place: Path, given: EphemeralStorage) -> Iterator[Finding]:
-    sizes = {name: getattr(given, name) for name in ("request", "limit", "max")}
-    for less, more in (("request", "limit"), ("limit", "max")):
-        if amount(sizes[less]) > amount(sizes[more]):
-            # Of the two the one that the file says is at fault.
-            name, other = (less, more) if less in given.model_fields_set else (more, less)
-            side = "less" if name == less else "more"
-            values = less, sizes[less], more, sizes[more], sizes[other], side
-            yield say("storage-bounds-crossed", (*place, name), *values)
+    for place, given in each_at(site.file, *_STORAGE):
+        if given is None:
+            continue
+        sizes = {name: getattr(given, name) for name in ("request", "limit", "max")}
+        for less, more in (("request", "limit"), ("limit", "max")):
+            if amount(sizes[less]) > amount(sizes[more]):
+                # Of the two the one that the file says is at fault.
+                name, other = (less, more) if less in given.model_fields_set else (more, less)
+                side = "less" if name == less else "more"
+                values = less, sizes[less], more, sizes[more], sizes[other], side
+                yield say("storage-bounds-crossed", (*place, name), *values)
 
 
 def limit_models(site: Site) -> Iterator[Finding]:
     """Limits are on models that the site has."""
-    for place, team in teams_of(site):
-        for name in _LIMITS:
-            for model in getattr(team, name):
-                yield from _known_model(site, (*place, name, model), model)
-    for model in site.scheduling.overcommit_percent:
-        yield from _known_model(site, ("scheduling", "overcommit_percent", model), model)
+    for place, _ in each_at(site.file, *_LIMITS):
+        yield from _known_model(site, place, str(place[-1]))
 
 
 def _known_model(site: Site, place: Path, model: str) -> Iterator[Finding]:
@@ -108,61 +93,20 @@ def _known_model(site: Site, place: Path, model: str) -> Iterator[Finding]:
         yield say("limit-model-unknown", place, model, fix)
 
 
-def off_peak_hours(off_peak: OffPeak) -> Iterator[Finding]:
-    """Off-peak hours are hours that come: in a zone and between days that there are."""
-    from schemas.facts.off_peak import windows  # most sites need no time zones
-
-    place = ("scheduling", "off_peak")
-    faults = list(_hours(off_peak, place))
-    yield from faults
-    times = 0 if faults else len(windows(off_peak))
-    if times > MAX_WINDOWS:
-        yield say("off-peak-too-often", (*place, "last_day"), off_peak, times, MAX_WINDOWS)
-
-
-def zone_advice(name: str) -> str:
-    """The time zone to write in place of one that there is not; empty where there is it."""
-    from schemas.facts.off_peak import time_zones
-
-    if name in time_zones():
-        return ""
-    # Abbreviations are alike and mean other hours: only places are offered.
-    places = [each for each in time_zones() if "/" in each and not each.startswith("Etc/")]
-    return advise(name, sorted(places), "write one of the tz database, such as Asia/Tokyo")
-
-
-def _hours(off_peak: OffPeak, place: Path) -> Iterator[Finding]:
-    if advice := zone_advice(off_peak.time_zone):
-        yield say("off-peak-zone-unknown", (*place, "time_zone"), off_peak, advice)
-    if off_peak.start == off_peak.end:
-        yield say("off-peak-empty", (*place, "end"), off_peak)
-    days = []
-    for name in ("first_day", "last_day"):
-        try:
-            days.append(date.fromisoformat(getattr(off_peak, name)))
-        except ValueError:
-            yield say("off-peak-day-unknown", (*place, name), getattr(off_peak, name))
-    if days != sorted(days):
-        yield say("off-peak-ends-before-start", (*place, "last_day"), days[1], days[0])
-
-
 def off_peak_used(site: Site, scheduling: Scheduling) -> Iterator[Finding]:
     """Off-peak hours have other limits, and other limits have hours."""
-    teams = teams_of(site)
-    for place, team in teams:
-        if team.off_peak and scheduling.off_peak is None:
-            yield say("off-peak-limits-without-hours", (*place, "off_peak"), team)
+    for place, team in each_at(site.file, _TEAMS):
         for model, count in team.off_peak.items():
             if team.accelerators.get(model, 0) == count:
                 yield say("off-peak-limit-is-usual", (*place, "off_peak", model), count, model)
-    if scheduling.off_peak is not None and not any(team.off_peak for _, team in teams):
+    if scheduling.off_peak is not None and not any(team.off_peak for team in scheduling.teams):
         yield say("off-peak-without-limits", ("scheduling", "off_peak"))
 
 
 def limits_held(site: Site) -> Iterator[Finding]:
     """The holder of a limit can hold it: with other hours, and over several namespaces."""
     quotas = models_held_by(site, Holder.QUOTA)
-    for place, team in teams_of(site):
+    for place, team in each_at(site.file, _TEAMS):
         for model in (each for each in team.off_peak if each in site.models()):
             if (by := holder(site.backend_of(model))) in _NO_HOURS:
                 said = model, _NO_HOURS[by], _throttler_advice(site, model)
@@ -204,7 +148,8 @@ def _allowed_devices(there: Supply, percent: int | None) -> int:
 def _too_much(site: Site, model: str, numbers: tuple[Supply, int, int | None]) -> Finding:
     """The sum of guarantees, at the largest of them, with all others."""
     there, total, percent = numbers
-    sums = [(team.accelerators.get(model, 0), place, team) for place, team in teams_of(site)]
+    teams = each_at(site.file, _TEAMS)
+    sums = [(team.accelerators.get(model, 0), place, team) for place, team in teams]
     sums = sorted((each for each in sums if each[0]), key=lambda each: -each[0])
     most, _, team = sums[0]
     message = f"teams are guaranteed {total} {model}; there are {there.devices}"
@@ -225,7 +170,7 @@ def _too_much(site: Site, model: str, numbers: tuple[Supply, int, int | None]) -
 def off_peak_there(site: Site) -> Iterator[Finding]:
     """No team may use more of a model off-peak than there is."""
     models = site.models()
-    for place, team in teams_of(site):
+    for place, team in each_at(site.file, _TEAMS):
         for model, count in team.off_peak.items():
             there = supply(site, model).devices if model in models else count
             if count > there:

@@ -27,7 +27,7 @@ from schemas.model.vocabulary import CacheDiscovery
 from schemas.reading.host_list import Host
 from schemas.reading.literal_secrets import in_document
 from schemas.reading.yaml_reader import read_yaml
-from schemas.rules import judge, object_cache_server, site_findings
+from schemas.rules import judge, object_cache_server, once, site_findings
 from schemas.rules import object_cache as rules
 from schemas.rules.finding import Finding
 from tests.golden import every_site, of_kind, with_file, with_pool
@@ -260,10 +260,10 @@ def test_a_file_of_buckets_beyond_a_config_map_is_refused() -> None:
 def test_a_release_without_envoy_needs_an_image() -> None:
     images = {name: each for name, each in SITE.release.images.items() if name != "envoy"}
     site = replace(SITE, release=SITE.release.model_copy(update={"images": images}))
-    (finding,) = judge(object_cache_server.proxy_image, site)
+    (finding,) = judge(once.together, site)
     assert finding.code is Code("image-unknown")
     own = cache_of(site).envoy.model_copy(update={"image": SITE.release.images["envoy"]})
-    assert list(judge(object_cache_server.proxy_image, with_cache(site, envoy=own))) == []
+    assert list(judge(once.together, with_cache(site, envoy=own))) == []
 
 
 def test_ports_of_a_control_plane_are_free_elsewhere() -> None:

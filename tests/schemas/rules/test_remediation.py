@@ -29,6 +29,7 @@ from schemas.rules import (
     judge,
     monitoring,
     namespaces,
+    once,
     remediation,
     remediation_detector,
     remediation_repairs,
@@ -147,7 +148,10 @@ def test_names_of_healers_are_told_apart_with_those_of_pools() -> None:
 
 def test_an_empty_list_of_faults_is_told_once() -> None:
     site = with_healer(faults=[])
-    rules = (remediation.remediator_faults, remediation.repairable_faults, remediation.one_healer)
+    rules = (
+        once.together, remediation.remediator_faults, remediation.repairable_faults,
+        remediation.one_healer,
+    )  # fmt: skip
     assert [each.code for rule in rules for each in rule(site)] == [Code("healer-empty")]
 
 

@@ -11,12 +11,16 @@ import pytest
 
 from schemas.kubernetes.tables import read_table
 from schemas.model.codes import Code
+from schemas.model.site_file import SiteFile
 from schemas.model.texts import SCHEMAS, TABLES, rows
+from schemas.reading.wording import schema_at, schema_of
 from schemas.rules import once
 from schemas.rules.finding import say
 
 ROWS = rows()
 ROOMS = ("model", "reading", "rules")
+SCHEMA = schema_of(SiteFile)
+TOGETHER = read_table(once.__file__, "together.toml")["part"]
 
 
 @cache
@@ -35,6 +39,7 @@ def _names() -> Iterator[str]:
     """Patterns of the texts in modules: those that are rows' names, and those they are made of."""
     tables = read_table(once.__file__)
     yield from (each["row"] for kind in ("list", "value") for each in tables[kind])
+    yield from (each["row"] for each in TOGETHER)
     for node in _nodes():
         if isinstance(node, ast.JoinedStr):
             parts = [each.value if isinstance(each, ast.Constant) else None for each in node.values]
@@ -90,6 +95,19 @@ def test_calls_give_what_their_rows_take() -> None:
         if not any(isinstance(each, ast.Starred) for each in call.args):
             given = len(call.args) - (2 if ast.unparse(call.func) == "say" else 1)
             assert given == len(row.get("values", ())), ast.unparse(call)
+
+
+@pytest.mark.parametrize("row", TOGETHER, ids=lambda row: str(row["row"]))
+def test_values_that_do_not_go_together_are_fields(row: dict[str, Any]) -> None:
+    assert row.keys() <= {"at", "when", "where", "tell", "written", "image", "row", "values"}
+    assert len(row.get("values", ())) == len(ROWS[row["row"]].get("values", ()))
+    fields = [f"{at}.{path}" for at in row["at"] for path in (*row["when"], *row.get("tell", ()))]
+    for path in (*fields, *row.get("where", ())):
+        at: tuple[str | int, ...] = ()
+        for step in path.split("."):
+            listed = schema_at(SCHEMA, at).get("type") == "array"
+            at = (*at, 0 if listed else step)
+        assert schema_at(SCHEMA, at), path
 
 
 def test_too_few_values_are_an_error() -> None:
