@@ -20,6 +20,7 @@ from bench.offline import OUT
 from bench.page import write_results
 from bench.preview import repository
 from components.making.manifest import Json
+from foresite.delivery.stack.engine import PASSED
 from schemas.facts.site import Site
 from schemas.load import load
 from tests.kit.trial import manifests_of
@@ -81,6 +82,7 @@ def _stack(folder: Path, site: Site, commit: str) -> None:
     files = {
         "meta.yaml": {"version": 1},
         f"stacks/foresite/{name}.json": {"version": 3, "checkpoint": checkpoint},
+        f"stacks/foresite/{name}.pulumi-tags": {"version": 1, "tags": {PASSED: commit}},
         f"history/foresite/{name}/{name}-1790000000000000000.history.json": done,
     }
     for path, body in ((folder / name, body) for name, body in files.items()):
