@@ -55,5 +55,7 @@ def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
 
 def size(manifest: Manifest) -> int:
     """Bytes of an object as JSON, which is how it is sent."""
-    text = json.dumps(manifest.body, separators=(",", ":"), ensure_ascii=False)
-    return len(text.encode())
+    return len(_encode(manifest.body).encode())
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode
