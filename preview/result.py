@@ -234,14 +234,12 @@ def _count_rest(alike: Sequence[HostVerdict], others: int) -> dict[Impact, int]:
 
 
 class Entry(NamedTuple):
-    """Sites to which the same happens, though not to as many hosts; ``site`` is one of them.
-
-    ``members`` are all of them, in the order of ``sites``.
-    """
+    """Sites to which the same happens, though not to as many hosts; ``site`` is one of them,
+    ``members`` are all of them, in the order of ``sites``."""
 
     sites: tuple[str, ...]
     site: SitePreview
-    members: tuple[SitePreview, ...] = ()
+    members: tuple[SitePreview, ...]
 
 
 class Gate(NamedTuple):
@@ -288,7 +286,7 @@ class Preview:
     @property
     def sites(self) -> tuple[SitePreview, ...]:
         """Every site that the change touches."""
-        return tuple(each for entry in self.entries for each in entry.members or (entry.site,))
+        return tuple(each for entry in self.entries for each in entry.members)
 
     @property
     def certain(self) -> bool:

@@ -21,7 +21,6 @@ from preview.report.words import (
     doings,
     list_names,
     lost_text,
-    members,
     only_waits,
     out_at_worst,
     refusal_count,
@@ -62,7 +61,7 @@ that costs a host its disks."""
 
 def findings(preview: Preview) -> list[Finding]:
     """The findings, worst first."""
-    known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    known = [site for site in preview.sites if site.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
     for part in (_evicted, _waiting, _installed, _refused, _services, _cache, _deleted):
@@ -80,7 +79,7 @@ def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
 # --- whole sites ----------------------------------------------------------------------------------
 def _blind(preview: Preview) -> Iterable[Finding]:
     """The sites of which nothing can be said, and what is not in the preview."""
-    invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
+    invalid = [site for site in preview.sites if site.state is State.INVALID]
     if invalid:
         said = "cannot predict what happens to "
         problems = (count(sum(number_of(site.problems) for site in invalid), "problem"),)

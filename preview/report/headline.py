@@ -6,7 +6,7 @@ from components.effects.vocabulary import Impact
 from preview.report.blocks import Row, Table, heads
 from preview.report.findings import MOVED, Finding, findings
 from preview.report.phrase import Phrase, join_phrases, plain
-from preview.report.words import count, list_names, members, sum_doings
+from preview.report.words import count, list_names, sum_doings
 from preview.result import Preview, SitePreview, State
 
 NOTHING = "nothing happens to any machine"
@@ -27,7 +27,7 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
     everything is known.
     """
     told = [each for each in findings(preview) if each.forms]
-    known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    known = [site for site in preview.sites if site.state is not State.INVALID]
     alive = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = _fit(told) if told else [_nothing(known)]
     used = len(plain(join_phrases(found, "; ")))

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from components.effects.vocabulary import Action, Impact, Ledger
 from components.machines.rollout import add_ledgers
 from preview.report.phrase import Phrase, Strong, join_phrases, value
-from preview.result import Entry, SitePreview, State
+from preview.result import SitePreview, State
 from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
@@ -139,11 +139,6 @@ def sites_named(names: Sequence[str]) -> Phrase:
 
 
 # --- what happens ---------------------------------------------------------------------------------
-def members(entry: Entry) -> tuple[SitePreview, ...]:
-    """The previews of all sites of an entry."""
-    return entry.members or (entry.site,)
-
-
 def doings(site: SitePreview) -> list[Doing]:
     """The effects on a site's hosts, worst first, and those of reasons that name no host."""
     found = [
