@@ -106,11 +106,9 @@ def survey(
     nodes: Mapping[str, Seen] = MappingProxyType({}),
 ) -> Preview:
     """The effect of the change between two states on the wanted sites, or on all that it concerns.
-
     ``each`` says how many sites at a time. With a maker each side is made by its own code; without
     one a change of code is unknown. ``nodes`` are how those of a site were last seen, by site.
-    Raises UsageError, and NodesError where nodes are of another site.
-    """
+    Raises UsageError, and NodesError where nodes are of another site."""
     found = scope(before, after, wanted, each=maker is not None)
     return put_together(found, judge_sites(found, found.names, each, maker, nodes), nodes)
 

@@ -34,12 +34,10 @@ from schemas.model.problem import number_of
 
 
 class Finding(NamedTuple):
-    """One thing that the change does: how bad it is, and its words.
-
-    ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
-    the best first; none where only the table has it; ``vague`` says less. ``hosts`` is true where
-    hosts are drained or worse. ``what``, ``figure`` and ``where`` are the cells of the table.
-    """
+    """One thing that the change does: how bad it is, and its words. ``rank`` orders findings, worst
+    first by a higher number. ``forms`` are clauses for a headline, the best first; none where only
+    the table has it; ``vague`` says less. ``hosts`` is true where hosts are drained or worse.
+    ``what``, ``figure`` and ``where`` are the cells of the table."""
 
     rank: float
     forms: tuple[Phrase, ...]
@@ -134,10 +132,8 @@ def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 # --- hosts ----------------------------------------------------------------------------------------
 def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """A finding for each thing that happens to hosts.
-
-    That hosts of a decommissioned site are removed is said of the site.
-    """
+    """A finding for each thing that happens to hosts. That hosts of a decommissioned site are
+    removed is said of the site."""
     stay = [site for site in sites if site.state is not State.DECOMMISSIONED]
     removed = [each for each in sum_doings(stay) if each.impact is Impact.REMOVE]
     others = [each for each in sum_doings(sites) if each.impact is not Impact.REMOVE]

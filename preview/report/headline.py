@@ -21,11 +21,9 @@ def headline(preview: Preview) -> Phrase:
 
 
 def clauses(preview: Preview) -> tuple[Phrase, ...]:
-    """The parts of the sentence, the worst first, which semicolons join.
-
-    What does not fit is counted; the table has all of it. That nothing happens is only said where
-    everything is known.
-    """
+    """The parts of the sentence, the worst first, which semicolons join. What does not fit is
+    counted; the table has all of it. That nothing happens is only said where everything is
+    known."""
     told = [each for each in findings(preview) if each.forms]
     known = [site for site in preview.sites if site.state is not State.INVALID]
     alive = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
@@ -40,11 +38,9 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
 
 
 def _fit(told: Sequence[Finding]) -> list[Phrase]:
-    """As many findings as fit, and the number of the others.
-
-    All that concerns hosts gets room for its shortest form first, the worst before others. What is
-    left lengthens them from the worst on. What harms nobody yet takes what then is left.
-    """
+    """As many findings as fit, and the number of the others. All that concerns hosts gets room for
+    its shortest form first, the worst before others. What is left lengthens them from the worst on.
+    What harms nobody yet takes what then is left."""
     found: dict[int, Phrase] = {}
     full = False
     weighty = [index for index, each in enumerate(told) if each.hosts or each.rank > MOVED]

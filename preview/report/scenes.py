@@ -51,10 +51,8 @@ class RackMap(NamedTuple):
 
 class Stretch(NamedTuple):
     """A pool's row: it begins after ``start`` hours, takes ``work`` and with drains up to ``more``.
-
     ``steps`` are its waves; ``stuck`` rows never end, and ``new`` ones are installed for the first
-    time.
-    """
+    time."""
 
     name: str
     said: str
@@ -75,10 +73,8 @@ class Timeline(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is left of ``total`` accelerators of a model, or of hosts without.
-
-    ``steps`` are hours and how many are left from then on; ``guaranteed`` is 0 for none.
-    """
+    """What is left of ``total`` accelerators of a model, or of hosts without. ``steps`` are hours
+    and how many are left from then on; ``guaranteed`` is 0 for none."""
 
     name: str
     total: int

@@ -242,11 +242,9 @@ def only_waits(site: SitePreview) -> bool:
 
 
 def ranges(names: Iterable[str]) -> list[str]:
-    """The names, those that differ only in a number that counts on joined: ``n-08…12``.
-
-    A name that is there twice counts once. Numbers are of one width, so that each name between can
-    be told from the ends.
-    """
+    """The names, those that differ only in a number that counts on joined: ``n-08…12``. A name that
+    is there twice counts once. Numbers are of one width, so that each name between can be told from
+    the ends."""
     found: list[tuple[str, str, str]] = []  # what the names start with, the first number, the last
     parts = set(map(_split_number, names))
     for start, number in sorted(parts, key=lambda each: (each[0], len(each[1]), each[1])):
