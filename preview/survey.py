@@ -46,8 +46,6 @@ from schemas.refusal import UsageError
 
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
-
-
 Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
 """Makes the objects of sites in a folder with the code of a state; None: this code makes them."""
 

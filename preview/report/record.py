@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 def _object(each: ObjectVerdict) -> Json:
     api, kind, namespace, name = each.change.one.key
-    sides = [(e.path, {"before": e.before, "after": e.after}) for e in each.change.fields]
+    fields = (e._asdict().items() for e in each.change.fields)
     return {
         "component": each.change.component,
         "name": each.change.one.name,
@@ -87,8 +87,5 @@ def _object(each: ObjectVerdict) -> Json:
         "target": each.change.one.target,
         "action": each.action,
         "reasons": each.reasons,
-        "fields": [
-            {"path": path} | {name: side for name, side in both.items() if side is not ABSENT}
-            for path, both in sides
-        ],
+        "fields": [{name: side for name, side in both if side is not ABSENT} for both in fields],
     }
