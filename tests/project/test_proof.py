@@ -118,8 +118,8 @@ def test_a_test_has_the_row_of_its_case_its_function_or_its_file() -> None:
 def test_proofs_keep_their_share_until_it_is_too_long() -> None:
     rows = {"a": Turn(0, 100), "b": Turn(0, 400), "c": Turn(1, 300)}
     assert take_over(rows, [("c", 20.4)]) == {**rows, "c": Turn(1, 20)}
-    assert take_over(rows, [("b[1]", 500), ("b[2]", 50)]) == {
-        **rows, "a": Turn(2, 100), "b": Turn(0, 550)
+    assert take_over(rows, [("b[1]", LIMIT - 90), ("b[2]", 40)]) == {
+        **rows, "a": Turn(2, 100), "b": Turn(0, LIMIT - 50)
     }  # fmt: skip
     assert take_over(rows, [("d", LONG), ("e", LONG - 1)]) == {**rows, "d": Turn(2, LONG)}
     alone = {"a": Turn(0, LIMIT + 100)}
