@@ -60,7 +60,7 @@ def serve(port: int, alive: Callable[[], float], good: Callable[[], float]) -> N
     class Handler(MetricsHandler):
         registry = REGISTRY
 
-        def do_GET(self) -> None:  # noqa: N802 - as the server calls it
+        def do_GET(self) -> None:
             probes = {"/healthz": alive, "/readyz": good}
             if self.path not in probes:
                 super().do_GET()

@@ -1,6 +1,5 @@
 """``foresite doctor``: each answer of a server, and of what does not answer, is what it is."""
 
-import http.server
 import json
 import re
 import socket
@@ -29,6 +28,7 @@ from schemas.model.hardware import BmcProtocol
 from tests.kit.faulty_api import Fault, faulty_api
 from tests.kit.issuer import Issuer
 from tests.kit.repository import FLEET, all_sites
+from tests.kit.web import Handler, listening
 from tools.toolchain import locate
 
 LAB = all_sites()["lab-1"]
@@ -44,26 +44,19 @@ def web() -> Iterator[Callable[..., str]]:
     with ExitStack() as running:
 
         def start(answer: Callable[[str, str], Answer], certificate: Path | None = None) -> str:
-            class Handler(http.server.BaseHTTPRequestHandler):
+            class Answers(Handler):
                 def do_GET(self) -> None:
                     status, head, body = answer(self.command, self.path)
-                    self.send_response(status)
-                    for key, value in head.items():
-                        self.send_header(key, value)
-                    self.end_headers()
-                    self.wfile.write(body)
+                    self.answer(status, body, head)
 
-                do_HEAD = do_GET  # noqa: N815 http.server names it
+                do_HEAD = do_GET
 
-            server = http.server.ThreadingHTTPServer(("127.0.0.1", free_port()), Handler)
+            tls = None
             if certificate:
                 tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
                 tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
-                server.socket = tls.wrap_socket(server.socket, server_side=True)
-            running.enter_context(server)
-            threading.Thread(target=server.serve_forever, args=(0.02,)).start()
-            running.callback(server.shutdown)
-            return f"127.0.0.1:{server.server_port}"
+            url = running.enter_context(listening(Answers, free_port(), tls))
+            return url.partition("//")[2]
 
         yield start
 

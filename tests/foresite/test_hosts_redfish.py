@@ -1,10 +1,7 @@
 """BMCs that lead elsewhere, or answer what is no Redfish: sushy asks servers that play them."""
 
-import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -13,6 +10,7 @@ from controlplane.ports import free_port
 from foresite.command import UsageError
 from foresite.inventory import redfish
 from foresite.inventory.records import Intake, read_rules
+from tests.kit.web import Handler, listening
 
 Bmc = Callable[[dict[str, Any]], str]
 ROOT, SYSTEMS = "/redfish/v1", "/redfish/v1/Systems"
@@ -40,25 +38,18 @@ def bmc(asked: list[str]) -> Iterator[Bmc]:
             }  # fmt: skip
             named = {"Id": "1", "Name": "n"}
 
-            class Handler(BaseHTTPRequestHandler):
+            class Answers(Handler):
                 def do_GET(self) -> None:
-                    asked.append(f"{server.server_port}{self.path}")
+                    asked.append(f"{url.rpartition(':')[2]}{self.path}")
                     body = answers[self.path.rstrip("/")]
-                    self.send_response(302 if isinstance(body, str) else 200)
-                    if isinstance(body, str):
-                        self.send_header("Location", body)
-                    self.end_headers()
                     body = {**named, **body} if isinstance(body, dict) else body
-                    text = body if isinstance(body, bytes) else json.dumps(body).encode()
-                    self.wfile.write(text)
+                    if isinstance(body, str):
+                        self.answer(302, body, {"Location": body})
+                    else:
+                        self.answer(200, body)
 
-                def log_message(self, *_: object) -> None:
-                    pass
-
-            server = running.enter_context(ThreadingHTTPServer(("127.0.0.1", free_port()), Handler))
-            Thread(target=server.serve_forever, args=(0.02,)).start()
-            running.callback(server.shutdown)
-            return f"http://127.0.0.1:{server.server_port}"
+            url = running.enter_context(listening(Answers, free_port()))
+            return url
 
         yield start
 

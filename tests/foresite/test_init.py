@@ -9,9 +9,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import ClassVar
 
 import pytest
@@ -24,6 +22,7 @@ from foresite.othercode import _run_locked
 from preview.states.snapshot import at, work_tree
 from tests.kit.go_programs import program
 from tests.kit.repository import FLEET, ROOT, with_examples
+from tests.kit.web import Handler, listening
 
 Make = Callable[[Path], Path]
 FLOWS = ROOT / ".github" / "workflows"
@@ -148,7 +147,7 @@ def test_a_login_lies_where_the_job_ends(tmp_path: Path) -> None:
     assert (tmp_path / "home" / ".netrc").stat().st_mode & 0o777 == 0o600
 
 
-class Artifacts(BaseHTTPRequestHandler):
+class Artifacts(Handler):
     """A fake of the API of artifacts: a list, and a download that another host gives."""
 
     report = b""
@@ -157,14 +156,10 @@ class Artifacts(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         self.tokens.append((self.path, self.headers.get("Authorization")))
         listed = {"artifacts": [{"id": 5, "name": "report"}, {"id": 6, "name": "other"}]}
-        elsewhere = f"http://localhost:{self.server.server_port}/blob"  # type: ignore[attr-defined]
-        self.send_response(302 if self.path.endswith("/artifacts/5/zip") else 200)
-        self.send_header("Location", elsewhere)
-        self.end_headers()
-        self.wfile.write(self.report if self.path == "/blob" else json.dumps(listed).encode())
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        elsewhere = f"http://localhost:{self.headers['Host'].rpartition(':')[2]}/blob"
+        status = 302 if self.path.endswith("/artifacts/5/zip") else 200
+        body = self.report if self.path == "/blob" else listed
+        self.answer(status, body, {"Location": elsewhere})
 
 
 def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_path: Path) -> None:
@@ -175,23 +170,15 @@ def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_pat
         archive.writestr("../comment.md", "no")
         archive.writestr("comment.md", "the report" + " " * 200_000)
     Artifacts.report = (tmp_path / "report.zip").read_bytes()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Artifacts)
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
     env = {
         "PATH": os.environ["PATH"], "RUN": "1", "GITHUB_TOKEN": "canary",
         "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "o/n",
-        "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}/api/v3",
     }  # fmt: skip
     script = step["run"].replace("--proto =https", "--noproxy '*'")
-    try:
-        done = subprocess.run(
-            ["bash", "-e", "-c", script], env=env, capture_output=True, text=True, check=False
-        )
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    with listening(Artifacts) as url:
+        env["GITHUB_API_URL"] = f"{url}/api/v3"
+        command = ["bash", "-e", "-c", script]
+        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "comment.md").stat().st_size == 100_000
     assert [token for path, token in Artifacts.tokens if path == "/blob"] == [None]

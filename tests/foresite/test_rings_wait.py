@@ -1,8 +1,6 @@
 """A ring waits: for the soak, as long as a site may take, for alerts; with a clock of its own, and
 a Prometheus that is a small HTTP server here."""
 
-import http.server
-import json
 import socket
 import threading
 from collections.abc import Iterator, Sequence
@@ -23,6 +21,7 @@ from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
 from schemas.facts.site import Site
 from schemas.model.fleet import Rings
 from tests.kit.repository import all_sites
+from tests.kit.web import Handler, listening
 
 HEALTHY, WAITING, FAILED = Verdict
 SERVER: Any = None
@@ -209,22 +208,13 @@ def prometheus(answer: Any, status: int = 200) -> Iterator[tuple[str, list[str]]
     """A server that answers every question alike; its URL, and the tokens that it got."""
     tokens: list[str] = []
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Answers(Handler):
         def do_GET(self) -> None:
             tokens.append(f"{self.path} {self.headers.get('Authorization', '')}".strip())
-            self.send_response(status)
-            self.send_header("Location", "http://127.0.0.1:1/")
-            self.end_headers()
-            self.wfile.write(answer if isinstance(answer, bytes) else json.dumps(answer).encode())
+            self.answer(status, answer, {"Location": "http://127.0.0.1:1/"})
 
-        def log_message(self, *_: Any) -> None: ...
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
-            yield f"http://127.0.0.1:{server.server_port}", tokens
-        finally:
-            server.shutdown()
+    with listening(Answers) as url:
+        yield url, tokens
 
 
 def alert(name: str, since: str = "1970-01-12T15:00:00.5Z", **more: str) -> dict[str, Any]:

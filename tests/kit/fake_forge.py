@@ -6,11 +6,11 @@ import re
 import tomllib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from tests.kit.web import Handler, listening
 
 BOT = "github-actions[bot]"
 TOKEN = "ghs_canary"
@@ -146,7 +146,7 @@ def unlike(item: Item, shape: dict[str, str]) -> list[str]:
 def serving(fake: FakeForge) -> Iterator[FakeForge]:
     """The fake on a port of this machine."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         def handle_one(self) -> None:
             size = int(self.headers.get("Content-Length") or 0)
             body = json.loads(self.rfile.read(size) or b"{}")
@@ -158,25 +158,9 @@ def serving(fake: FakeForge) -> Iterator[FakeForge]:
                 self.close_connection = True
                 return  # hangs up without a word
             data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-            self.send_response(status)
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
+            self.answer(status, data, {**headers, "Content-Length": str(len(data))})
 
-        do_GET = do_POST = do_PATCH = do_PUT = handle_one  # noqa: N815 - what http.server looks for
+        do_GET = do_POST = do_PATCH = do_PUT = handle_one
 
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    fake.url = f"http://127.0.0.1:{server.server_port}"
-    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with listening(Answers) as fake.url:
         yield fake
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()

@@ -13,13 +13,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from controlplane import ControlPlane
 from controlplane.ports import free_port
+from tests.kit.web import listening
 
 WRITES = ("POST", "PATCH", "PUT", "DELETE")
 _HOP = {"connection", "keep-alive", "transfer-encoding", "content-length", "host", "date"}
@@ -106,21 +107,11 @@ def faulty_api(plane: ControlPlane) -> Iterator[FaultyApi]:
     class Handler(_Handler):
         api = found
 
-    server = ThreadingHTTPServer(("127.0.0.1", found.port), Handler)
-    server.daemon_threads = True
     certificate = plane.directory / "certs" / "apiserver.crt"
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
-    # The handshake belongs to the connection's own thread, not to the one that accepts.
-    server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
+    with listening(Handler, found.port, tls):
         yield found
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -152,7 +143,7 @@ class _Handler(BaseHTTPRequestHandler):
         else:
             self._pass(body, fault)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve  # noqa: N815 http.server names them
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = _serve
 
     def _refuse(self, fault: Fault) -> None:
         said = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": fault.status,

@@ -2,11 +2,9 @@
 
 import base64
 import contextlib
-import http.server
 import json
 import ssl
 import subprocess
-import threading
 import time
 from collections.abc import Iterator
 from concurrent import futures
@@ -17,6 +15,7 @@ import grpc  # type: ignore[import-untyped]
 
 from components.making.manifest import Json
 from controlplane.ports import free_port
+from tests.kit.web import Handler, listening
 
 
 class Issuer:
@@ -53,26 +52,16 @@ class Issuer:
         """Answer, until the block is left."""
         documents = self.documents()
 
-        class Handler(http.server.BaseHTTPRequestHandler):
+        class Answers(Handler):
             def do_GET(self) -> None:
-                self.send_response(200 if self.path in documents else 404)
-                self.send_header("Content-Type", "application/json")
-                self.end_headers()
-                self.wfile.write(json.dumps(documents.get(self.path)).encode())
-
-            def log_message(self, *_: object) -> None:
-                """Nothing: tests print what they need."""
+                status, kind = 200 if self.path in documents else 404, "application/json"
+                self.answer(status, documents.get(self.path), {"Content-Type": kind})
 
         port = int(self.url.rpartition(":")[2])
-        server = http.server.ThreadingHTTPServer(("127.0.0.1", port), Handler)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.load_cert_chain(self.certificate, self._key)
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        try:
+        with listening(Answers, port, context):
             yield
-        finally:
-            server.shutdown()
 
     @staticmethod
     def _openssl(*words: str | Path, text: str = "") -> bytes:

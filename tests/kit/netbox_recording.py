@@ -7,13 +7,12 @@ that Foresite reads, and of the OpenAPI schema the types of these fields.
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from tests.kit.netbox_server import ask, fill, running
+from tests.kit.web import Handler, listening
 
 FILE = Path(__file__).with_suffix(".json")
 READ = {
@@ -67,15 +66,11 @@ def serving(page: int, lists: Row, answers: Row | None = None) -> Iterator[tuple
         device = item["device"]["id"] if "device" in item else owners[item["assigned_object_id"]]
         return str(device) in query["device_id"]
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         def do_GET(self) -> None:
             asked.append(f"{self.path} {self.headers['Authorization']}")
             status, body = (answers or {}).get(urlsplit(self.path).path) or (200, self.true())
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            self.send_header("Location", "http://elsewhere.example/login")
-            self.end_headers()
-            self.wfile.write(data)
+            self.answer(status, body, {"Location": "http://elsewhere.example/login"})
 
         def true(self) -> Row:
             parts = urlsplit(self.path)
@@ -87,13 +82,8 @@ def serving(page: int, lists: Row, answers: Row | None = None) -> Iterator[tuple
             next_ = f"http://another.example/api/{path}/?{more}" if at + page < len(found) else None
             return {"count": len(found), "next": next_, "results": found[at : at + page]}
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}", asked
-        server.shutdown()
+    with listening(Answers) as url:
+        yield url, asked
 
 
 def cut(item: Any, fields: list[str]) -> Row:

@@ -53,7 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
         time.sleep(float(query.get("seconds", ["0"])[0]))
         self._answer(200, int(query.get("mebibytes", ["0"])[0]))
 
-    do_HEAD = do_GET  # noqa: N815 - as above
+    do_HEAD = do_GET
 
     def do_PUT(self) -> None:
         left = total = int(self.headers["content-length"])

@@ -5,10 +5,11 @@ import socket
 import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Event, Thread
+from http.server import BaseHTTPRequestHandler
+from threading import Event
 
 from controlplane.ports import free_port
+from tests.kit.web import Handler, listening
 
 Answer = Callable[[BaseHTTPRequestHandler], None]
 
@@ -34,7 +35,7 @@ class Publisher:
 def publishing() -> Iterator[Publisher]:
     publisher = Publisher(free_port())
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         def do_GET(self) -> None:
             publisher.asked.append(f"{self.command} {self.path}")
             publisher.answers.get(self.path, status(404))(self)
@@ -42,20 +43,11 @@ def publishing() -> Iterator[Publisher]:
         def do_HEAD(self) -> None:
             self.do_GET()
 
-        def log_message(self, *_: object) -> None:
-            """A test says what it wants to say."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", publisher.port), Handler)
-    server.daemon_threads = True
-    thread = Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield publisher
-    finally:
-        publisher.over.set()
-        server.shutdown()
-        thread.join()
-        server.server_close()
+    with listening(Answers, publisher.port):
+        try:
+            yield publisher
+        finally:
+            publisher.over.set()
 
 
 def status(code: int, **headers: str) -> Answer:

@@ -5,11 +5,8 @@ import json
 import os
 import re
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +14,7 @@ from components.machines.registries import registry_files
 from controlplane.ports import free_port
 from tests.components.object_cache.test_image_layers import LAYER, digest, with_layers
 from tests.kit.repository import ROOT
+from tests.kit.web import Handler, listening
 
 DOCS = ROOT / "docs" / "image-layers.md"
 CONFIGURATION = '{"architecture": "amd64"}'
@@ -32,31 +30,22 @@ class Web:
 
     @contextlib.contextmanager
     def served(self) -> Iterator[str]:
-        web = self
+        owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answers(Handler):
             def do_GET(self) -> None:
-                text = web.content.get(self.path)
-                self.send_response(404 if text is None else 200)
-                self.send_header("Content-Length", str(len(text or "")))
-                self.end_headers()
-                self.wfile.write((text or "").encode())
+                text = owner.content.get(self.path)
+                data = (text or "").encode()
+                self.answer(404 if text is None else 200, data, {"Content-Length": str(len(data))})
 
             def do_PUT(self) -> None:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                web.stored[self.path] = body.decode()
-                web.tokens.add(self.headers["Authorization"])
-                self.send_response(201)
-                self.send_header("Content-Length", "0")
-                self.end_headers()
+                owner.stored[self.path] = body.decode()
+                owner.tokens.add(self.headers["Authorization"])
+                self.answer(201, headers={"Content-Length": "0"})
 
-            def log_message(self, *_: Any) -> None:
-                """Say nothing."""
-
-        with ThreadingHTTPServer(("127.0.0.1", free_port()), Handler) as server:
-            threading.Thread(target=server.serve_forever, daemon=True).start()
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-            server.shutdown()
+        with listening(Answers, free_port()) as url:
+            yield url
 
 
 def filled(web: Web, folder: Path, reference: str) -> subprocess.CompletedProcess[str]:

@@ -3,12 +3,11 @@
 import contextlib
 import os
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 from controlplane.daemon import Daemon
+from tests.kit.web import Handler, listening
 from tools.toolchain import Tools
 
 _PORTS = {"source-controller": 9500, "kustomize-controller": 9510}
@@ -20,7 +19,7 @@ _STORAGE = "127.0.0.1:9520"
 def git_server(root: Path) -> Iterator[str]:
     """Serve the Git repositories below a folder by HTTP; the URL of the folder."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Answers(Handler):
         """Gives each request to Git's own CGI program."""
 
         def do_GET(self) -> None:
@@ -45,22 +44,13 @@ def git_server(root: Path) -> Iterator[str]:
             done = subprocess.run(command, input=data, env=given, capture_output=True, check=False)
             head, _, body = done.stdout.partition(b"\r\n\r\n")
             fields = dict(line.split(": ", 1) for line in head.decode().splitlines())
-            self.send_response(int(fields.pop("Status", "200").split()[0]))
-            for name, value in fields.items():
-                self.send_header(name, value)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            status = int(fields.pop("Status", "200").split()[0])
+            self.answer(status, body, {**fields, "Content-Length": str(len(body))})
 
-        do_POST = do_GET  # noqa: N815 as http.server asks for it
+        do_POST = do_GET
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
+    with listening(Answers) as url:
+        yield url
 
 
 @contextlib.contextmanager
