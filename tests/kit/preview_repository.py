@@ -11,15 +11,13 @@ from preview.survey import survey
 from tests.kit.repository import ROOT, copy_sites
 
 
-class Repository:
-    """A repository at ``root``; its first commit is on the branch main."""
+class Folder:
+    """A folder that Git knows, whose branch is main."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        copy_sites(root)
-        shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
+        root.mkdir(exist_ok=True)
         self.git("init", "-q", "-b", "main", ".")
-        self.commit("first")
 
     def git(self, *arguments: str) -> str:
         """Run git there; what it printed."""
@@ -32,7 +30,7 @@ class Repository:
         )
         return done.stdout.strip()
 
-    def commit(self, message: str) -> str:
+    def commit(self, message: str = "x") -> str:
         """Commit everything; the commit's id."""
         self.git("add", "-A")
         self.git("commit", "-q", "--no-gpg-sign", "--allow-empty", "-m", message)
@@ -50,6 +48,16 @@ class Repository:
         text = self.text(file)
         assert text.count(old) == 1, f"{text.count(old)} times in {file}: {old!r}"
         self.write(file, text.replace(old, new))
+
+
+class Repository(Folder):
+    """A repository at ``root`` with the example sites, committed."""
+
+    def __init__(self, root: Path) -> None:
+        copy_sites(root)
+        shutil.copytree(ROOT / "schemas" / "catalogue", root / "schemas" / "catalogue")
+        super().__init__(root)
+        self.commit("first")
 
     def hosts(self, site: str, change: Callable[[list[dict[str, str]]], object]) -> None:
         """Change a host list: a dictionary for each line, by column."""
