@@ -4,6 +4,8 @@ import subprocess
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from tests.kit.preview_repository import Folder
+
 FILE, LINK, DIRECTORY, SUBMODULE = b"100644", b"120000", b"40000", b"160000"
 Entry = tuple[bytes, bytes, str]
 """Mode, name and id of an entry of a tree."""
@@ -74,9 +76,7 @@ def preview_of_commit(make: Callable[[Forge], Iterable[Entry]]) -> Callable[[Pat
     gives the arguments of the preview of that commit."""
 
     def commit(root: Path) -> list[str]:
-        who = ("-c", "user.name=T", "-c", "user.email=t@example.com")
-        for command in (("init", "-q", "-b", "main"), ("add", "-A"), ("commit", "-q", "-m", "x")):
-            subprocess.run(["git", *who, *command], cwd=root, check=True)
+        Folder(root).commit()
         forge = Forge(root)
         return ["preview", "--base", "main", "--head", forge.commit(*make(forge))]
 

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.kit.preview_repository import Folder
 from tests.kit.proof import (
     FEWER,
     FORGOTTEN,
@@ -38,15 +39,6 @@ def test_always(): pass
 """
 
 
-def git(folder: Path, *arguments: str) -> None:
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
-    subprocess.run(["git", "-C", str(folder), *who, *arguments], check=True, capture_output=True)
-
-
-def commit(folder: Path) -> None:
-    git(folder, "commit", "--allow-empty", "--message", "more")
-
-
 def test_every_proof_is_run_once_in_its_number_of_landings() -> None:
     for share in range(SHARES):
         assert sum(is_due("share", landing, share) for landing in range(SHARES)) == 1
@@ -64,12 +56,11 @@ def test_landings_are_those_recorded_and_ten_commits_that_nobody_recorded(tmp_pa
     record.parent.mkdir(parents=True)
     record.write_text("{}\n{}\n")
     assert landings(tmp_path) == 2, "without Git"
-    git(tmp_path, "init", "--quiet")
-    git(tmp_path, "add", RECORD)
-    commit(tmp_path)
+    repository = Folder(tmp_path)
+    repository.commit()
     assert landings(tmp_path) == 2
     for _ in range(FORGOTTEN):
-        commit(tmp_path)
+        repository.commit()
     assert landings(tmp_path) == 3
 
 

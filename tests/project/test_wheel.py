@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from foresite import othercode
+from tests.kit.preview_repository import Folder
 from tests.kit.repository import ROOT, with_examples
 
 BESIDE = "schemas", "tools", "policies"
@@ -74,9 +75,7 @@ def test_every_command_works_in_a_repository_of_ones_own(python: Path, tmp_path:
     site = "lab-1"
     run(python, tmp_path, "init", "ours", "--example")
     ours = tmp_path / "ours"
-    who = ["git", "-c", "user.name=a", "-c", "user.email=a@example.com"]
-    for words in (["init", "-q", "-b", "main"], ["add", "--all"], ["commit", "-q", "-m", "x"]):
-        subprocess.run([*who, *words], cwd=ours, check=True)
+    Folder(ours).commit()
     assert " sites checked: no problem" in run(python, ours, "check")
     # Beside the repository: a file in it that is no data may be a part of what Pulumi runs.
     run(python, ours, "render", site, "--out", "../installed")
