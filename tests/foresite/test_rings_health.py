@@ -87,12 +87,7 @@ CLUSTER: Json = {
 OLD, NEW = machine_set("old", 0), machine_set("new", 3)
 
 
-def judge(
-    body: Json,
-    *sets: Json,
-    wanted: Json | None = None,
-    now: float = NOW,
-) -> Health:
+def judge(body: Json, *sets: Json, wanted: Json | None = None, now: float = NOW) -> Health:
     names = tuple(Host(f"host-{n}", "v100", "a") for n in range(body["spec"].get("replicas") or 0))
     control = body["kind"] == "KubeadmControlPlane"
     group = Group(("machines", "x"), "v100", "", control, names, len(names), {}, (),

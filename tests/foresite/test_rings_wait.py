@@ -3,11 +3,12 @@ a Prometheus that is a small HTTP server here."""
 
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -18,7 +19,6 @@ from foresite.delivery.rings.health import CLUSTER, Health, Seen, Verdict, Wante
 from foresite.delivery.rings.look import SERVERS, VARIABLE
 from foresite.delivery.rings.wait import Waiting, wait
 from foresite.delivery.servers.apiserver import NoAnswerError, RefusedError
-from schemas.facts.site import Site
 from schemas.model.fleet import Rings
 from tests.kit.repository import all_sites
 from tests.kit.web import Handler, listening
@@ -28,6 +28,8 @@ SERVER: Any = None
 """A management cluster that nobody asks."""
 RINGS = Rings(soak_minutes=30, late_minutes=60)
 START, MINUTE, FOREVER = 1_000_000.0, 60.0, float("inf")
+
+SILENT = Health(WAITING, "it does not say")
 
 
 class Clock:
@@ -93,31 +95,28 @@ def test_a_ring_is_passed_when_all_were_healthy_for_the_soak(clock: Clock) -> No
     assert "the next ring begins at 1970-01-12 14:36 UTC" in lines[-1]
 
 
-def test_a_soak_that_is_over_before_a_run_is_not_begun_anew(clock: Clock) -> None:
-    """A run that was killed and started again looks at the objects: they say since when. It sees
-    some minutes of it itself."""
-    assert wait([site(clock, (0, healthy(-40)))], RINGS, FOREVER, print) is HEALTHY
-    assert minutes(clock) == 5
-
-
-def test_one_healthy_look_passes_no_ring(clock: Clock) -> None:
-    none = Rings(soak_minutes=0, late_minutes=60)
-    story = (0, healthy(0)), (0.1, busy(1)), (9, healthy(0))
-    assert wait([site(clock, *story)], none, FOREVER, print) is HEALTHY
-    assert clock.now == START + 9 * MINUTE + 15
-
-
-def test_a_soak_that_is_disturbed_begins_anew(clock: Clock) -> None:
-    story = (0, healthy(0)), (10, busy(3)), (15, healthy(0))
-    assert wait([site(clock, *story)], RINGS, FOREVER, print) is HEALTHY
-    assert minutes(clock) == 45
+@pytest.mark.parametrize(
+    ("soak", "story", "after"),
+    [
+        # It was over before the run, which was killed and started again: the objects say since
+        # when. A run sees some minutes of it itself.
+        (30, [(0, healthy(-40))], 5),
+        # One healthy look passes no ring.
+        (0, [(0, healthy(0)), (0.1, busy(1)), (9, healthy(0))], 9.25),
+        # It was disturbed.
+        (30, [(0, healthy(0)), (10, busy(3)), (15, healthy(0))], 44.75),
+    ],
+)
+def test_when_a_soak_is_over(clock: Clock, soak: int, story: Story, after: float) -> None:
+    rings = Rings(soak_minutes=soak, late_minutes=60)
+    assert wait([site(clock, *story)], rings, FOREVER, print) is HEALTHY
+    assert clock.now == START + after * MINUTE
 
 
 def test_who_was_healthy_is_not_late_at_the_next_look(clock: Clock) -> None:
     """Another site of the ring takes 250 minutes."""
     lines: list[str] = []
-    silent = Health(WAITING, "it does not say")
-    one = site(clock, (0, busy(1, hours=0.1)), (5, healthy(5)), (180, silent), (181, busy(2)),
+    one = site(clock, (0, busy(1, hours=0.1)), (5, healthy(5)), (180, SILENT), (181, busy(2)),
                (182, healthy(182)))  # fmt: skip
     slow = site(clock, *((n * 50, busy(n, of=5, hours=9)) for n in range(5)), (250, healthy(250)))
     assert wait([one, slow], RINGS, FOREVER, lines.append) is HEALTHY
@@ -134,11 +133,11 @@ def test_who_was_healthy_is_not_late_at_the_next_look(clock: Clock) -> None:
         # Each machine is in time, and all of them are not.
         ([(n * 50, busy(n, of=9, hours=1)) for n in range(9)], 120, "late: "),
         # A server that never answers.
-        ([(0, Health(WAITING, "it does not say"))], 100, "late: it does not say"),
+        ([(0, SILENT)], 100, "late: it does not say"),
     ],
 )
 def test_a_site_that_fails_or_is_late_ends_it(
-    clock: Clock, story: list[tuple[float, Health]], after: int, words: str
+    clock: Clock, story: Story, after: int, words: str
 ) -> None:
     late, fine = site(clock, *story), site(clock, (0, healthy(0)), management="another")
     assert wait([fine, late], RINGS, FOREVER, print) is FAILED
@@ -186,8 +185,7 @@ def test_a_management_cluster_is_logged_in_to_once_for_all_its_sites(
 
 
 def test_what_was_seen_before_stands_while_nobody_answers(clock: Clock) -> None:
-    silent = Health(WAITING, "it does not say")
-    one = site(clock, (0, busy(1)), (5, silent), (10, healthy(10)))
+    one = site(clock, (0, busy(1)), (5, SILENT), (10, healthy(10)))
     for _ in range(25):
         one.look(OSError())
         clock.sleep(15)
@@ -228,56 +226,55 @@ def answer(*alerts: Any) -> dict[str, Any]:
     return {"status": "success", "data": {"alerts": [*alerts], "groups": groups}}
 
 
-def watched(url: str, monkeypatch: pytest.MonkeyPatch, seen: Any = None) -> Waiting:
-    tokyo: Site = all_sites()["tokyo-1"]
-    monitoring = tokyo.file.monitoring
-    assert monitoring
-    asked = monitoring.model_copy(update={"prometheus_url": url or None})
-    found = Waiting(
-        replace(tokyo, file=tokyo.file.model_copy(update={"monitoring": asked})),
-        RINGS,
-        None,
-        START + 9e6,  # it may have been applied again since it was changed
-        START,
-    )
-    # The machines are another test's.
+Look = Callable[..., Health]
+
+
+@pytest.fixture
+def look(monkeypatch: pytest.MonkeyPatch) -> Look:
+    """A look at tokyo-1, whose machines are well, or whose server gives an error; it was changed
+    long ago, and may have been applied again since."""
+    tokyo = all_sites()["tokyo-1"]
     said = {"observedGeneration": 1, "conditions": [{"type": "Available", "status": "True"}]}
     body = {"apiVersion": "v1", "kind": CLUSTER, "metadata": {"name": "x", "generation": 1},
             "status": said}  # fmt: skip
-    found._wanted = [Wanted(Manifest("x", body))]
 
-    def see(*_: Any) -> Seen:
-        if isinstance(seen, Exception):
-            raise seen
-        return Seen({(CLUSTER, "x"): body}, START, START)
+    def look(url: str = "", error: Exception | None = None) -> Health:
+        seen = Mock(return_value=Seen({(CLUSTER, "x"): body}, START, START), side_effect=error)
+        monkeypatch.setattr(wait_module, "seen", seen)
+        assert tokyo.file.monitoring
+        asked = tokyo.file.monitoring.model_copy(update={"prometheus_url": url or None})
+        file = tokyo.file.model_copy(update={"monitoring": asked})
+        found = Waiting(replace(tokyo, file=file), RINGS, None, START + 9e6, START)
+        found._wanted = [Wanted(Manifest("x", body))]
+        return found._found(SERVER)
 
-    monkeypatch.setattr(wait_module, "seen", see)
-    return found
+    return look
 
 
-def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyPatch) -> None:
-    others = (
-        alert("Other", site="osaka-1"),
-        alert("Slow", severity="warning"),
-        alert("Soon", state="pending"),
-        {"labels": "none"},
-        "text",
-    )
-    with prometheus(answer(*others)) as (url, asked):
-        assert watched(url, monkeypatch)._found(SERVER).verdict is HEALTHY
-        assert asked == ["/api/v1/alerts", "/api/v1/rules?type=alert"]
-    before = alert("Old", "1970-01-12T13:00:00Z", node="host-1")
-    with prometheus(answer(before)) as (url, _):
-        found = watched(url, monkeypatch)._found(SERVER)
-        assert (found.verdict, len(found.notes)) == (HEALTHY, 1)
-        assert "fires since before it was changed: Old node=host-1" in found.notes[0]
-    with prometheus(answer(alert("Close", "1970-01-12T13:46:10Z"))) as (url, _):
+OLD = alert("Old", "1970-01-12T13:00:00Z", node="host-1")
+OTHERS = [alert("Other", site="osaka-1"), alert("Slow", severity="warning"),
+          alert("Soon", state="pending"), {"labels": "none"}, "text"]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("alerts", "verdict", "words"),
+    [
+        (OTHERS, HEALTHY, ""),
+        ([OLD], HEALTHY, "fires since before it was changed: Old node=host-1"),
         # 30 s before it was changed, by a clock that may be behind.
-        assert watched(url, monkeypatch)._found(SERVER).verdict is WAITING
-    with prometheus(answer(before, alert("ApiServerDown"), *others)) as (url, _):
-        found = watched(url, monkeypatch)._found(SERVER)
-        assert (found.verdict, found.why) == (WAITING, "critical alerts fire: ApiServerDown")
-    assert watched("", monkeypatch)._found(SERVER).verdict is HEALTHY
+        ([alert("Close", "1970-01-12T13:46:10Z")], WAITING, "critical alerts fire: Close"),
+        ([OLD, alert("ApiServerDown"), *OTHERS], WAITING, "critical alerts fire: ApiServerDown"),
+    ],
+)
+def test_a_critical_alert_of_the_site_holds_its_ring(
+    alerts: list[Any], verdict: Verdict, words: str, look: Look
+) -> None:
+    with prometheus(answer(*alerts)) as (url, asked):
+        found = look(url)
+    assert asked == ["/api/v1/alerts", "/api/v1/rules?type=alert"]
+    assert (found.verdict, len(found.notes)) == (verdict, int(OLD in alerts))
+    assert found.why == words if verdict is WAITING else words in "".join(found.notes)
+    assert look().verdict is HEALTHY, "without Prometheus"
 
 
 @pytest.mark.parametrize(
@@ -297,25 +294,25 @@ def test_a_critical_alert_of_the_site_holds_its_ring(monkeypatch: pytest.MonkeyP
         (b"[" + b"1," * (5 << 20) + b"1]", 200),
     ],
 )
-def test_a_prometheus_that_does_not_say_holds_it_too(
-    body: Any, status: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_prometheus_that_does_not_say_holds_it_too(body: Any, status: int, look: Look) -> None:
     with prometheus(body, status) as (url, _):
-        found = watched(url, monkeypatch)._found(SERVER)
+        found = look(url)
     assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)
 
 
-def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_token_goes_over_tls_to_its_own_server(
+    look: Look, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv(VARIABLE, "a-token")
     with prometheus(answer()) as (url, asked):
-        found = watched(url, monkeypatch)._found(SERVER)
+        found = look(url)
         assert (found.verdict, f"{SERVERS} does not say" in found.why) == (WAITING, True)
         monkeypatch.setenv(SERVERS, f"https://prometheus.example {url}/")
-        assert watched(f"{url}/x", monkeypatch)._found(SERVER).verdict is HEALTHY
+        assert look(f"{url}/x").verdict is HEALTHY
         monkeypatch.setenv(SERVERS, "https://prometheus.example")  # not this one's
-        assert watched(url, monkeypatch)._found(SERVER).verdict is HEALTHY
+        assert look(url).verdict is HEALTHY
         monkeypatch.setenv(VARIABLE, "")
-        assert watched(url, monkeypatch)._found(SERVER).verdict is HEALTHY
+        assert look(url).verdict is HEALTHY
     usual, mine = "/api/v1/alerts", "Bearer a-token"
     rules = "/api/v1/rules?type=alert"
     assert asked == [f"/x{usual} {mine}", f"/x{rules} {mine}", usual, rules, usual, rules]
@@ -326,27 +323,17 @@ def test_the_token_goes_over_tls_to_its_own_server(monkeypatch: pytest.MonkeyPat
     ):
         monkeypatch.setenv(VARIABLE, token)
         monkeypatch.setenv(SERVERS, server)
-        found = watched(server, monkeypatch)._found(SERVER)
+        found = look(server)
         assert (found.verdict, words in found.why) == (WAITING, True)
 
 
-class Server:
-    """An API server with so many parts of a list."""
-
-    def __init__(self, parts: int) -> None:
-        self.parts, self.asked = parts, list[str]()
-
-    def get(self, path: str) -> Any:
-        self.asked.append(path)
-        more = {"continue": f"a+{len(self.asked)}"} if len(self.asked) < self.parts else {}
-        return {"metadata": more, "items": [{"metadata": {"name": f"ms-{len(self.asked)}"}}]}
-
-
 def test_a_list_in_parts_is_read_to_its_end() -> None:
-    server: Any = Server(3)
+    more = [{"metadata": {"continue": f"a+{n}"}, "items": [{}]} for n in range(1, 999)]
+    server = Mock(get=Mock(side_effect=[*more[:2], {"metadata": {}, "items": [{}]}]))
     assert len([*look_module._list(server, "x/machinesets", "labelSelector=a")]) == 3
-    assert server.asked[2] == "/apis/x/machinesets?limit=500&labelSelector=a&continue=a%2B2"
-    endless: Any = Server(999)
+    part = "/apis/x/machinesets?limit=500&labelSelector=a&continue=a%2B2"
+    assert server.get.call_args.args == (part,)
+    endless = Mock(get=Mock(side_effect=more))
     with pytest.raises(NoAnswerError, match="more than 20000 machinesets"):
         list(look_module._list(endless, "x/machinesets", ""))
 
@@ -363,13 +350,13 @@ def test_a_list_in_parts_is_read_to_its_end() -> None:
     ],
 )
 def test_a_management_cluster_that_does_not_answer_is_no_healthy_site(
-    error: Exception, verdict: Verdict, monkeypatch: pytest.MonkeyPatch
+    error: Exception, verdict: Verdict, look: Look
 ) -> None:
-    found = watched("", monkeypatch, error)._found(SERVER)
+    found = look(error=error)
     assert (found.verdict, found.why) == (verdict, f"mgmt-jp-east does not say: {error}")
 
 
-def test_a_server_that_speaks_no_http_is_no_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_speaks_no_http_is_no_traceback(look: Look) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def answer_once() -> None:
@@ -379,5 +366,5 @@ def test_a_server_that_speaks_no_http_is_no_traceback(monkeypatch: pytest.Monkey
             connection.close()
 
         threading.Thread(target=answer_once, daemon=True).start()
-        found = watched(f"http://127.0.0.1:{server.getsockname()[1]}", monkeypatch)._found(SERVER)
+        found = look(f"http://127.0.0.1:{server.getsockname()[1]}")
     assert (found.verdict, "Prometheus does not say" in found.why) == (WAITING, True)
