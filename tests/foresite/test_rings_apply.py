@@ -70,6 +70,21 @@ def step(name: str, state: State = State.DUE, **fields: Any) -> Step:
 # --- what is due, and what is waited for again ----------------------------------------------------
 
 
+Due = dict[str, str]
+"""Why sites are due, by name."""
+
+
+def planned(
+    monkeypatch: pytest.MonkeyPatch, sites: list[Site], due: Due, passed: str, **how: bool
+) -> list[Step]:
+    """What a run begins with, where OLDER was applied to all."""
+    record = Record("update", "succeeded", f"foresite {OLDER}", "2026-11-29T01:00:00.000Z", passed)
+    monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
+    monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
+    commits: Any = SimpleNamespace(standing=lambda name, *_: Standing(OLDER, due.get(name, "")))
+    return plan(Path(), sites, commits, trial=False, all_due=False, **how)
+
+
 @pytest.mark.parametrize(
     ("due", "passed", "fields", "waits", "state"),
     [
@@ -88,12 +103,7 @@ def step(name: str, state: State = State.DUE, **fields: Any) -> Step:
 def test_the_state_that_a_run_begins_with(
     due: str, passed: str, fields: Any, waits: bool, state: State, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    record = Record("update", "succeeded", f"foresite {OLDER}", "2026-11-29T01:00:00.000Z", passed)
-    monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
-    monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
-    commits: Any = SimpleNamespace(standing=lambda *_: Standing(OLDER, due))
-    (found,) = plan(Path(), [site("lab-1", **fields)], commits, trial=False, all_due=False,
-                    waits=waits)  # fmt: skip
+    (found,) = planned(monkeypatch, [site("lab-1", **fields)], {"lab-1": due}, passed, waits=waits)
     assert (found.state, found.standing.due) == (state, due)
     assert state is not State.WAITING or found.since == 1795914000.0
     assert state is not State.NOT_NOW or "frozen (it is kept as it is), until 2099" in str(found)
@@ -103,24 +113,18 @@ def test_the_ring_before_the_first_that_is_due_is_looked_at_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Its sites may have failed since they passed."""
-    due = {"d": "its data changed"}
-    record = Record("update", "succeeded", f"foresite {OLDER}", "", OLDER)
-    monkeypatch.setattr(steps_module, "engine_for", lambda *_, **__: Engine())
-    monkeypatch.setattr(steps_module, "last_record", lambda _: (record, ""))
-    commits: Any = SimpleNamespace(standing=lambda name, *_: Standing(OLDER, due.get(name, "")))
     sites = [site("a", ring=0), site("b", ring=1), site("c", ring=1, held=True),
              site("d", ring=2), site("e", ring=2), site("f", ring=3)]  # fmt: skip
 
-    def states(*, waits: bool) -> str:
-        found = plan(Path(), sites, commits, trial=False, all_due=False, waits=waits)
-        return "".join(
-            {State.SAME: "-", State.WAITING: "w", State.DUE: "d"}[e.state] for e in found
-        )
-
-    assert states(waits=True) == "-w-d--"
-    assert states(waits=False) == "---d--"
-    due.clear()
-    assert states(waits=True) == "------"
+    letters = {State.SAME: "-", State.WAITING: "w", State.DUE: "d"}
+    due = {"d": "its data changed"}
+    for dues, waits, states in (
+        (due, True, "-w-d--"),
+        (due, False, "---d--"),
+        ({}, True, "------"),
+    ):
+        found = planned(monkeypatch, sites, dues, OLDER, waits=waits)
+        assert "".join(letters[each.state] for each in found) == states
 
 
 # --- ring by ring ---------------------------------------------------------------------------------
@@ -214,11 +218,9 @@ def test_what_passed_is_noted_on_its_stack(
     ring = [step("a", State.APPLIED), step("b", State.WAITING), step("c", State.APPLIED, held=True)]
     found = apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring)
     assert [each.state for each in found] == [state, state, State.APPLIED]
-    engines: list[Any] = [each.engine for each in found]
-    assert engines[0].noted == tag
     # What was applied by a run before is noted with the commit of that.
-    assert engines[1].noted == dict.fromkeys(tag, OLDER)
-    assert engines[2].noted == {}
+    noted = [tag, dict.fromkeys(tag, OLDER), {}]
+    assert [each.engine.tags() for each in found] == noted
     assert apply._wait(OPTIONS, Rings(), 0.0, HEAD, ring[2:]) == ring[2:]
 
 
@@ -240,13 +242,12 @@ def test_no_ring_passes_on_what_another_run_applied(
     monkeypatch.setattr(apply, "wait", waiting(Verdict.HEALTHY))
     each, other = step("a", state), step("b", State.APPLIED)
     engine: Any = each.engine
-    beside: Any = other.engine
     engine.records = engine.records if records is None else records
     engine.noted = {UNDER_WAY: under_way} if under_way else {}
     found, waits = apply._wait(OPTIONS, Rings(), 0.0, HEAD, [each, other])
     assert (found.state, PASSED in engine.noted) == (State.FAILED, False)
     # A ring passes as a whole: no other site of it is noted either.
-    assert (waits.state, beside.noted) == (State.WAITING, {})
+    assert (waits.state, other.engine.tags()) == (State.WAITING, {})
     # Its machines may be well, and are of another revision: nobody is told to look at them.
     assert (found.machines, waits.machines) == ((0, 0), (1, 3))
     assert f"another run has worked on it meanwhile ({words}" in found.why.replace(
