@@ -24,11 +24,9 @@ MARK = "<!-- foresite-preview -->"
 OTHER = "<!-- foresite-second-opinion -->"
 BODY = f"{MARK}\n\n1 host is re-imaged\n"
 SHA = "a" * 40
-
-
-@pytest.fixture
-def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
-    yield from running(FakeForge(), monkeypatch)
+RUN = {"head_sha": SHA, "head_branch": "more-hosts", "pull_requests": [],
+       "head_repository": {"full_name": "mallory/sites"}}  # fmt: skip
+"""A run for a fork's pull request, which names no pull request."""
 
 
 BOTS = {"github": BOT, "forgejo": "forgejo-actions", "gitlab": "project_42_bot_6f"}
@@ -41,17 +39,19 @@ def forge(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> It
 
 
 @pytest.fixture
-def gitlab(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
-    yield from running(FakeForge("gitlab", BOTS["gitlab"]), monkeypatch)
+def github(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
+    yield from running(FakeForge(), monkeypatch)
+
+
+only_gitlab = pytest.mark.parametrize("forge", ["gitlab"], indirect=True)
 
 
 def running(fake: FakeForge, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeForge]:
     """A server, as a job that runs for it has its token and address."""
-    for name in ("GITHUB_TOKEN", "GITLAB_TOKEN"):
-        monkeypatch.setenv(name, TOKEN)
     with serving(fake):
-        for name in ("GITHUB_API_URL", "CI_API_V4_URL"):
-            monkeypatch.setenv(name, fake.url)
+        for token, url in (("GITHUB_TOKEN", "GITHUB_API_URL"), ("GITLAB_TOKEN", "CI_API_V4_URL")):
+            monkeypatch.setenv(token, TOKEN)
+            monkeypatch.setenv(url, fake.url)
         yield fake
         assert fake.strange == []
 
@@ -146,12 +146,13 @@ def test_what_is_not_ours_is_left_alone(
     assert [each["body"] for each in forge.comments] == [body, BODY]
 
 
+@only_gitlab
 def test_a_text_obeys_no_line_of_others_in_the_name_of_the_token(
-    gitlab: FakeForge, file: Path
+    forge: FakeForge, file: Path
 ) -> None:
     file.write_bytes(f"{MARK}\r\n/merge\r\n\r/approve\na /path\n".encode())
-    post(gitlab, file)
-    assert gitlab.bodies() == [f"{MARK}\n\\/merge\n\\/approve\na /path\n"]
+    post(forge, file)
+    assert forge.bodies() == [f"{MARK}\n\\/merge\n\\/approve\na /path\n"]
 
 
 def test_a_comment_of_nobody_is_not_ours(github: FakeForge, file: Path) -> None:
@@ -187,11 +188,7 @@ def test_another_author_is_named_so_that_the_next_run_finds_its_comment(
     ],
 )
 def test_what_fails_in_passing_is_tried_again(
-    github: FakeForge,
-    file: Path,
-    waits: list[float],
-    failures: list[tuple[int, dict[str, str]]],
-    waited: list[float],
+    github: FakeForge, file: Path, waits: list[float], failures: list[Any], waited: list[float]
 ) -> None:
     github.failures = failures
     assert post(github, file) == OK
@@ -239,9 +236,7 @@ def test_a_refusal_says_what_to_do_and_is_not_repeated(
 ) -> None:
     forge.failures = [(status, {})]
     said = refused(forge, file)
-    assert hint in said
-    assert "the fake fails" in said
-    assert len(forge.requests) == 1
+    assert hint in said and "the fake fails" in said and len(forge.requests) == 1
 
 
 @pytest.mark.parametrize(
@@ -279,8 +274,7 @@ def test_whatever_a_server_answers_is_an_end_with_words(
     given = iter([*answers, *[{}] * 200])
     monkeypatch.setattr("foresite.forge_api.exchange", lambda *_: (next(given), Message()))
     event = file.with_name("event.json")
-    ran = {"head_sha": SHA, "head_branch": "b", "head_repository": {"full_name": "mallory/sites"}}
-    event.write_text(json.dumps({"workflow_run": ran}))
+    event.write_text(json.dumps({"workflow_run": RUN}))
     more = {"api": None} if named else {"api": None, "pull": None, "event": event}
     with contextlib.suppress(UsageError):
         post(FakeForge(kind), file, **more)
@@ -317,21 +311,22 @@ def test_a_token_goes_to_its_own_server_alone(
     known = home or forge.kind == "github"
     assert ("goes nowhere else" if known else "_URL: write https://") in said and home in said
     assert forge.requests == []
-    for unfit in (
+    for bad in (
         "ftp://x",
         "https://a/?secret=canary",
         "https://a/#x",
         "https://a/\nb",
         "https://a/ä",
     ):
-        monkeypatch.setenv(FORGES[forge.kind]["server"], unfit)
+        monkeypatch.setenv(FORGES[forge.kind]["server"], bad)
         said = refused(forge, file)
         assert FORGES[forge.kind]["server"] in said and "canary" not in said
 
 
-def test_only_github_has_events_of_other_runs(gitlab: FakeForge, file: Path) -> None:
-    assert "name the request with --pull" in refused(gitlab, file, pull=None, event=file)
-    assert gitlab.requests == []
+@only_gitlab
+def test_only_github_has_events_of_other_runs(forge: FakeForge, file: Path) -> None:
+    assert "name the request with --pull" in refused(forge, file, pull=None, event=file)
+    assert forge.requests == []
 
 
 def test_a_redirect_does_not_take_the_token_along(forge: FakeForge, file: Path) -> None:
@@ -389,24 +384,17 @@ def test_a_token_that_is_none_is_refused_and_not_shown(
     assert github.requests == []
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"api": "http://api.github.com"},
-        {"api": "http://127.0.0.1.example"},
-        {"api": "file:///etc"},
-        {"api": ""},
-        {"repository": "sites"},
-        {"repository": "group/owner/sites"},
-        {"repository": "owner/../x"},
-        {"repository": "owner/sites?x=y"},
-        {"repository": "owner/.."},
-    ],
-)
+WRONG = {
+    "api": ["http://api.github.com", "http://127.0.0.1.example", "file:///etc", ""],
+    "repository": ["sites", "group/owner/sites", "owner/../x", "owner/sites?x=y", "owner/.."],
+}
+
+
+@pytest.mark.parametrize(("name", "value"), [(name, e) for name in WRONG for e in WRONG[name]])
 def test_an_address_that_is_none_is_refused(
-    github: FakeForge, file: Path, wrong: dict[str, str]
+    github: FakeForge, file: Path, name: str, value: str
 ) -> None:
-    assert f"--{next(iter(wrong))}" in refused(github, file, **wrong)
+    assert f"--{name}" in refused(github, file, **{name: value})
     assert github.requests == []
 
 
@@ -415,22 +403,16 @@ def test_an_address_that_is_none_is_refused(
 
 @pytest.fixture
 def event(github: FakeForge, tmp_path: Path) -> Path:
-    """The event of a run for a fork's pull request, which names no pull request."""
+    """The event of such a run."""
     github.pulls = [pull(7)]
     github.files = [{"filename": "sites/lab-1.yaml"}]
-    ran = {
-        "head_sha": SHA,
-        "head_branch": "more-hosts",
-        "head_repository": {"full_name": "mallory/sites"},
-        "pull_requests": [],
-    }
     path = tmp_path / "event.json"
-    path.write_text(json.dumps({"workflow_run": ran}))
+    path.write_text(json.dumps({"workflow_run": RUN}))
     return path
 
 
 def pull(number: int, **more: Any) -> dict[str, Any]:
-    head = {"sha": SHA, "repo": {"full_name": "mallory/sites"}}
+    head = {"sha": SHA, "repo": RUN["head_repository"]}
     found = {"number": number, "owner": "mallory", "branch": "more-hosts", "head": head}
     return {**found, "base": {"ref": "main"}, "body": None, "changed_files": 1, **more}
 
@@ -442,12 +424,9 @@ def test_a_forks_request_is_found_by_its_head(github: FakeForge, file: Path, eve
 
 @pytest.mark.parametrize(
     "head",
-    [
-        {"sha": "b" * 40, "repo": {"full_name": "mallory/sites"}},
-        {"sha": SHA, "repo": {"full_name": "mallory/other"}},
-        {"sha": SHA, "repo": None},
-    ],
-)
+    [{"sha": "b" * 40, "repo": RUN["head_repository"]}, {"sha": SHA, "repo": None},
+     {"sha": SHA, "repo": {"full_name": "mallory/other"}}],
+)  # fmt: skip
 def test_a_request_with_another_head_is_told_nothing(
     github: FakeForge, file: Path, event: Path, head: dict[str, Any]
 ) -> None:
@@ -493,9 +472,7 @@ def test_a_request_that_may_have_written_its_own_report_shows_none(
     github.pulls[0]["changed_files"] = max(1, len(files))
     post(github, file, pull=None, event=event)
     (body,) = github.bodies()
-    assert body.startswith(f"{MARK}\n")
-    assert "re-imaged" not in body
-    assert "pull/7/merge" in body
+    assert body.startswith(f"{MARK}\n") and "re-imaged" not in body and "pull/7/merge" in body
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"workflow_run": {"head_sha": null}}'])
@@ -508,6 +485,12 @@ def test_an_event_of_something_else_is_refused(
 
 
 # --- the text of a request ------------------------------------------------------------------------
+
+
+def of_event(folder: Path, content: dict[str, Any]) -> argparse.Namespace:
+    """The arguments that ask for the text of an event."""
+    (folder / "event.json").write_text(json.dumps(content))
+    return argparse.Namespace(event=folder / "event.json", open=None, out=folder / "request.txt")
 
 
 @pytest.mark.parametrize(
@@ -524,10 +507,9 @@ def test_an_event_of_something_else_is_refused(
 def test_the_text_of_a_request_is_what_its_author_wrote(
     tmp_path: Path, content: dict[str, Any], text: str
 ) -> None:
-    event, out = tmp_path / "event.json", tmp_path / "request.txt"
-    event.write_text(json.dumps(content))
-    assert request.run(argparse.Namespace(event=event, open=None, out=out)) == OK
-    assert out.read_text() == text
+    asked = of_event(tmp_path, content)
+    assert request.run(asked) == OK
+    assert asked.out.read_text() == text
 
 
 def test_the_texts_of_all_that_are_open_into_a_branch(forge: FakeForge, tmp_path: Path) -> None:
@@ -545,8 +527,7 @@ def test_the_texts_of_all_that_are_open_into_a_branch(forge: FakeForge, tmp_path
 
 @pytest.mark.parametrize("content", [{}, {"push": 1}, {"merge_group": {}}])
 def test_an_event_without_a_request_is_refused(tmp_path: Path, content: dict[str, Any]) -> None:
-    event, out = tmp_path / "event.json", tmp_path / "request.txt"
-    event.write_text(json.dumps(content))
+    asked = of_event(tmp_path, content)
     with pytest.raises(UsageError, match="no pull request"):
-        request.run(argparse.Namespace(event=event, open=None, out=out))
-    assert not out.exists()
+        request.run(asked)
+    assert not asked.out.exists()
