@@ -229,18 +229,22 @@ def test_a_schedule_on_the_protected_branch_writes_the_notes(
 ) -> None:
     fake = FakeForge("gitlab", "project_1_bot")
     fake.pulls = [{"iid": 7, "description": "no line", "target_branch": "main"}]
-    with serving(fake):
-        env = {"CI_API_V4_URL": fake.url, "GITLAB_TOKEN": TOKEN}
-        for _ in range(2):
-            code, said = run("comment", origin, tmp_path, "main", **env)
-            assert code == 0, said
-    (note,) = fake.bodies()
-    assert "tokyo-1" in note and fake.strange == []
+    for _ in range(2):
+        assert "tokyo-1" in comment("comment", fake, origin, tmp_path)
     assert fake.requests.count("GET /user") == 1, "what has its note is not previewed again"
     conflict(origin)
+    assert "conflicts with main" in comment("comment", fake, origin, tmp_path)
+
+
+def comment(job: str, fake: FakeForge, origin: Repository, folder: Path, **env: str) -> str:
+    """The one comment that is there after a job of the protected branch."""
     with serving(fake):
-        code, said = run("comment", origin, tmp_path, "main", **env | {"CI_API_V4_URL": fake.url})
-    assert code == 0 and "conflicts with main" in fake.bodies()[0], said
+        env |= dict.fromkeys(("CI_API_V4_URL", "GITHUB_API_URL"), fake.url)
+        env |= dict.fromkeys(("GITLAB_TOKEN", "GITHUB_TOKEN"), TOKEN)
+        code, said = run(job, origin, folder, "main", **env)
+    assert code == 0 and fake.strange == [], said
+    (found,) = fake.bodies()
+    return found
 
 
 def conflict(origin: Repository) -> None:
@@ -263,13 +267,9 @@ def test_the_job_that_the_page_has_for_forgejo_writes_the_comments(
     ]
     text = text.replace('"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"', f'"{origin.root}"')
     for words in ("tokyo-1", "conflicts with main"):
-        with serving(fake):
-            code, said = run(
-                text, origin, tmp_path, "main", GITHUB_API_URL=fake.url, GITHUB_TOKEN=TOKEN,
-                GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
-            )  # fmt: skip
-        assert code == 0, said
-        (comment,) = fake.bodies()
-        assert words in comment and fake.strange == []
+        assert words in comment(
+            text, fake, origin, tmp_path,
+            GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
+        )  # fmt: skip
         conflict(origin)
         shutil.rmtree(tmp_path / "sites")
