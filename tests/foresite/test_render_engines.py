@@ -109,6 +109,7 @@ def key(body: Json) -> tuple[str, ...]:
 REPOSITORY, LAB = "repository: https://git.example/fleet-manifests.git", "sites/lab-1.yaml"
 REFUSED = {
     ("fleet.yaml", FILE, "rings: {}\n"): "fleet.yaml:1:1: missing-field",
+    ("fleet.yaml", FILE, None): "fleet.yaml: missing-field",
     ("fleet.yaml", "git.example", "u:hunter2@git.example"): "fleet.yaml:3:",
     ("fleet.yaml", ": rendered", ": ../rendered"): "fleet.yaml:4:9: invalid-value",
     ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
@@ -127,14 +128,17 @@ REFUSED = {
 
 @pytest.mark.parametrize("edit", REFUSED, ids=str)
 def test_a_fleet_that_does_not_fit_an_engine_is_refused(
-    edit: tuple[str, str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    edit: tuple[str, str, str | None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     path, was, now = edit
     root = repository(tmp_path / "in")
     shutil.rmtree(root / "management")
     text = (root / path).read_text()
     assert was in text
-    (root / path).write_text(text.replace(was, now))
+    if now is None:
+        (root / path).unlink()
+    else:
+        (root / path).write_text(text.replace(was, now))
     engine = "argocd" if "fleet-1" in was else "flux"
     assert rendered(root, tmp_path / "out", engine=engine) == FOUND
     shown = capsys.readouterr().out
@@ -154,15 +158,6 @@ def test_a_file_of_another_ending_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / "fleet.yml").write_text("rings: {soak_minutes: 600}\n")
     (unread,) = region_problems(tmp_path)
     assert unread.file == "fleet.yml" and "fleet.yaml" in unread.fix
-
-
-def test_a_fleet_without_the_file_is_told_to_write_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    root = repository(tmp_path / "in")
-    (root / "fleet.yaml").unlink()
-    assert rendered(root, tmp_path / "out") == FOUND
-    assert "fleet.yaml: missing-field" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("name", ["flux", "kustomization", FLUX_NAMESPACE])
