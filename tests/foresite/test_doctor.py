@@ -4,7 +4,6 @@ import json
 import re
 import socket
 import socketserver
-import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -51,10 +50,7 @@ def web() -> Iterator[Callable[..., str]]:
 
                 do_HEAD = do_GET
 
-            tls = None
-            if certificate:
-                tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-                tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
+            tls = (certificate, certificate.with_suffix(".key")) if certificate else None
             url = running.enter_context(listening(Answers, free_port(), tls))
             return url.partition("//")[2]
 

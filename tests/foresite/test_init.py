@@ -19,20 +19,13 @@ from foresite.command import FAILED, FOUND, OK, version
 from foresite.commands import init
 from foresite.othercode import _run_locked
 from preview.states.snapshot import at, work_tree
+from tests.foresite.test_render import tree
 from tests.kit.go_programs import program
 from tests.kit.preview_repository import Folder
 from tests.kit.repository import FLEET, ROOT, with_examples
 from tests.kit.web import Handler, listening
 
 FLOWS = ROOT / ".github" / "workflows"
-
-
-def files(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and ".git" not in path.relative_to(folder).parts
-    }
 
 
 class Ours(Folder):
@@ -63,12 +56,12 @@ def made(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Ours:
 def test_the_same_bytes_each_time_in_a_new_folder_and_in_a_fresh_clone(tmp_path: Path) -> None:
     clone = Folder(tmp_path / "clone").root
     assert main(["init", str(tmp_path / "new")]) == main(["init", str(clone)]) == OK
-    assert files(tmp_path / "new") == files(clone)
+    assert tree(tmp_path / "new") == tree(clone)
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
 
 
 def test_it_has_data_alone_and_locks_this_version(made: Ours) -> None:
-    every = files(made.root)
+    every = tree(made.root)
     assert [path for path in every if path.endswith(".py")] == [
         "__main__.py", "conftest.py", "policies/pack/__main__.py",
     ]  # fmt: skip
@@ -119,18 +112,25 @@ def test_actionlint_finds_nothing_in_them(tmp_path: Path, forge: str) -> None:
 
 def test_gitlab_gets_its_own_files(tmp_path: Path) -> None:
     assert main(["init", str(tmp_path / "a"), "--forge", "gitlab"]) == OK
-    made = files(tmp_path / "a")
+    made = tree(tmp_path / "a")
     assert {".gitlab-ci.yml", ".gitlab/CODEOWNERS"} <= set(made)
     assert not [path for path in made if path.startswith(".github")]
 
 
+def script(folder: Path, forge: str, flow: str, step: str) -> str:
+    """What a step of a workflow of a new repository runs."""
+    assert main(["init", str(folder), "--forge", forge]) == OK
+    text = (folder / ".github" / "workflows" / flow).read_text()
+    steps = [s for job in yaml.safe_load(text)["jobs"].values() for s in job["steps"]]
+    (found,) = (str(s["run"]) for s in steps if s.get("name", "").startswith(step))
+    return found
+
+
 def test_a_login_lies_where_the_job_ends(tmp_path: Path) -> None:
-    assert main(["init", str(tmp_path / "a")]) == OK
-    flow = yaml.safe_load((tmp_path / "a" / ".github" / "workflows" / "checks.yml").read_text())
-    (step,) = (s for s in flow["jobs"]["check"]["steps"] if s["name"].startswith("Log in"))
+    text = script(tmp_path / "a", "github", "checks.yml", "Log in")
     env = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "GITHUB_ENV": "env"}
     for login in ("", "machine packages.example login ci password canary"):
-        command = ["bash", "-e", "-c", step["run"]]
+        command = ["bash", "-e", "-c", text]
         subprocess.run(command, env={**env, "NETRC": login}, cwd=tmp_path, check=True)
         assert (tmp_path / "env").exists() is bool(login)
     assert (tmp_path / "env").read_text() == f"HOME={tmp_path}/home\n"
@@ -154,9 +154,7 @@ class Artifacts(Handler):
 
 
 def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_path: Path) -> None:
-    assert main(["init", str(tmp_path / "a"), "--forge", "ghes"]) == OK
-    flow = yaml.safe_load((tmp_path / "a" / ".github" / "workflows" / "comment.yml").read_text())
-    (step,) = (s for s in flow["jobs"]["comment"]["steps"] if s["name"].startswith("Fetch"))
+    text = script(tmp_path / "a", "ghes", "comment.yml", "Fetch")
     with zipfile.ZipFile(tmp_path / "report.zip", "w") as archive:
         archive.writestr("../comment.md", "no")
         archive.writestr("comment.md", "the report" + " " * 200_000)
@@ -165,16 +163,15 @@ def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_pat
         "PATH": os.environ["PATH"], "RUN": "1", "GITHUB_TOKEN": "canary",
         "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "o/n",
     }  # fmt: skip
-    script = step["run"].replace("--proto =https", "--noproxy '*'")
     with listening(Artifacts) as url:
         env["GITHUB_API_URL"] = f"{url}/api/v3"
-        command = ["bash", "-e", "-c", script]
+        command = ["bash", "-e", "-c", text.replace("--proto =https", "--noproxy '*'")]
         done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "report" / "comment.md").stat().st_size == 100_000
     assert [token for path, token in Artifacts.tokens if path == "/blob"] == [None]
     assert {token for path, token in Artifacts.tokens if path != "/blob"} == {"Bearer canary"}
-    assert "--proto =https" in step["run"]
+    assert "--proto =https" in text
 
 
 def uses(path: Path) -> list[str]:
@@ -191,31 +188,20 @@ GIT = {"vcs": "git", "commit_id": "ab12"}
     ("said", "written", "advice"),
     [
         ({"url": HTTPS, "archive_info": {}}, f'{{ url = "{HTTPS}" }}', ""),
-        (
-            {"url": "https://example.com/f", "vcs_info": GIT},
-            '{ git = "https://example.com/f", rev = "ab12" }',
-            "",
-        ),
-        (
-            {"url": "FILE", "archive_info": {}},
-            f'{{ path = "wheels/{BUILT}" }}',
-            "from the copy wheels/",
-        ),
+        ({"url": "https://example.com/f", "vcs_info": GIT},
+         '{ git = "https://example.com/f", rev = "ab12" }', ""),
+        ({"url": "FILE", "archive_info": {}}, f'{{ path = "wheels/{BUILT}" }}', "from the copy"),
         ({"url": "file:///gone/" + BUILT, "archive_info": {}}, "", "uv looks in"),
         ({"url": "https://me@example.com/f.whl", "archive_info": {}}, "", "uv looks in"),
         ({"url": "ssh://example.com/f", "vcs_info": GIT}, "", "uv looks in"),
         ({"url": "file:///checkout", "dir_info": {}}, "", "uv looks in"),
         (None, "", ""),
     ],
-)
+)  # fmt: skip
 def test_where_it_came_from_is_written_where_others_can_use_it(
-    said: dict[str, object] | None,
-    written: str,
-    advice: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+    said: dict[str, object] | None, written: str, advice: str,
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
     file = tmp_path / "my files" / BUILT
     file.parent.mkdir()
     file.write_bytes(b"a wheel")
@@ -297,7 +283,7 @@ def test_a_failure_half_way_leaves_what_was_there(
 @with_examples
 def test_a_first_site_from_an_example(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     ours = Ours(tmp_path / "a", capsys, "--format", "json")
-    assert json.loads(capsys.readouterr().out)["files"] == list(files(ours.root))
+    assert json.loads(capsys.readouterr().out)["files"] == list(tree(ours.root))
     assert "foresite new SITE --like lab-1" in ours.says(FAILED, "check")
     ours.says(OK, "new", "osaka-1", "--like", "tokyo-1")
     assert (ours.root / "sites" / "pod-network" / "flannel.yaml").exists()

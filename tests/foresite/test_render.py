@@ -28,9 +28,13 @@ COMPARED = "argocd.argoproj.io/compare-options"
 
 
 def tree(folder: Path) -> dict[str, bytes]:
-    """Every file below a folder by its path."""
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+    """Every file below a folder by its path, but for Git's own."""
+    files = ((path.relative_to(folder), path) for path in sorted(folder.rglob("*")))
+    return {
+        name.as_posix(): path.read_bytes()
+        for name, path in files
+        if path.is_file() and ".git" not in name.parts
+    }
 
 
 def rendered(out: Path, *sites: str, root: Path = FLEET) -> int:

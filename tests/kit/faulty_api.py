@@ -108,9 +108,7 @@ def faulty_api(plane: ControlPlane) -> Iterator[FaultyApi]:
         api = found
 
     certificate = plane.directory / "certs" / "apiserver.crt"
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.load_cert_chain(certificate, certificate.with_suffix(".key"))
-    with listening(Handler, found.port, tls):
+    with listening(Handler, found.port, (certificate, certificate.with_suffix(".key"))):
         yield found
 
 

@@ -3,7 +3,6 @@
 import base64
 import contextlib
 import json
-import ssl
 import subprocess
 import time
 from collections.abc import Iterator
@@ -58,9 +57,7 @@ class Issuer:
                 self.answer(status, documents.get(self.path), {"Content-Type": kind})
 
         port = int(self.url.rpartition(":")[2])
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(self.certificate, self._key)
-        with listening(Answers, port, context):
+        with listening(Answers, port, (self.certificate, self._key)):
             yield
 
     @staticmethod

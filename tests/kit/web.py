@@ -5,6 +5,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
 from typing import Any
 
@@ -28,13 +29,16 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def listening(
-    handler: type[BaseHTTPRequestHandler], port: int = 0, tls: ssl.SSLContext | None = None
+    handler: type[BaseHTTPRequestHandler], port: int = 0, tls: tuple[Path, Path] | None = None
 ) -> Iterator[str]:
-    """The server's address, until the block is left; a free port if none is named."""
+    """The server's address, until the block is left; a free port if none is named. It speaks TLS
+    with a certificate and its key."""
     with ThreadingHTTPServer(("127.0.0.1", port), handler) as server:
         if tls:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*tls)
             # The handshake is the connection's own thread's, not that of the one that accepts.
-            server.socket = tls.wrap_socket(
+            server.socket = context.wrap_socket(
                 server.socket, server_side=True, do_handshake_on_connect=False
             )
         thread = Thread(target=server.serve_forever, args=(0.01,))
