@@ -16,12 +16,13 @@ import subprocess
 import sys
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 from tests.kit.envoy.program import ENVOY
 from tests.kit.object_cache_dns import serve
+from tests.kit.web import Handler
 from tests.real.live.namespace import raise_loopback
 
 POD = "127.0.0.5"
@@ -85,20 +86,14 @@ def answer(asked: Asked) -> tuple[int | None, str | None, str]:
         return said.status, said.headers["connection"], said.read(100).decode("latin-1")
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     """A server that says its address."""
 
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
         body = str(self.connection.getsockname()[0]).encode()
-        self.send_response(200)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's
-        """Nothing: standard output is for the answers."""
+        self.answer(200, body, {"content-length": str(len(body))})
 
 
 if __name__ == "__main__":

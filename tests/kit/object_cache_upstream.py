@@ -4,9 +4,11 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import NamedTuple
 from urllib.parse import parse_qs, urlsplit
+
+from tests.kit.web import Handler
 
 BLOCK = bytes(2**20)
 
@@ -38,7 +40,7 @@ class Upstream(ThreadingHTTPServer):
         return int(self.server_address[1])
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     server: Upstream
 
@@ -78,15 +80,10 @@ class _Handler(BaseHTTPRequestHandler):
         self.server.seen.append(Seen(self.command, target, fields, body))
 
     def _answer(self, status: int, mebibytes: int) -> None:
-        self.send_response(status)
-        self.send_header("content-length", str(mebibytes * len(BLOCK)))
-        self.end_headers()
+        self.answer(status, headers={"content-length": str(mebibytes * len(BLOCK))})
         if self.command != "HEAD":
             for _ in range(mebibytes):
                 self.wfile.write(BLOCK)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's
-        """Nothing: the tests look at ``seen``."""
 
 
 @contextmanager

@@ -13,10 +13,8 @@ import os
 import pickle
 import subprocess
 import sys
-import threading
 from collections import Counter
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +23,7 @@ import pytest
 
 from components.making.object_cache_client import TOKEN_VARIABLE, URL_VARIABLE
 from tests.kit.repository import ROOT
+from tests.kit.web import Handler, listening
 
 EXAMPLES = ROOT / "docs" / "examples" / "cache"
 COUNT = 20
@@ -39,46 +38,35 @@ class StandIn:
         self.tokens: set[str | None] = set()
         owner = self
 
-        class Handler(BaseHTTPRequestHandler):
+        class Answers(Handler):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
                 found = owner.kept.get(self.path)
-                self.answer(200 if found is not None else 404, found or b"")
+                self.say(200 if found is not None else 404, found or b"")
 
             def do_PUT(self) -> None:
                 owner.kept[self.path] = self.rfile.read(int(self.headers["Content-Length"]))
-                self.answer(201, b"")
+                self.say(201, b"")
 
-            def answer(self, status: int, body: bytes) -> None:
+            def say(self, status: int, body: bytes) -> None:
                 owner.answers[self.command, status] += 1
                 owner.tokens.add(self.headers["Authorization"])
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
+                self.answer(status, body, {"Content-Length": str(len(body))})
 
-            def log_message(self, *_: object) -> None: ...
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        self.url = f"http://127.0.0.1:{self.server.server_port}/v1/objects/vision/"
+        self.handler = Answers
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
     """The stand-in, with the environment of a pod that uses it."""
     found = StandIn()
-    thread = threading.Thread(target=found.server.serve_forever)
-    thread.start()
     token = tmp_path / "token"
     token.write_text("secret")
-    monkeypatch.setenv(URL_VARIABLE, found.url)
     monkeypatch.setenv(TOKEN_VARIABLE, str(token))
-    yield found
-    found.server.shutdown()
-    found.server.server_close()
-    thread.join()
+    with listening(found.handler) as url:
+        monkeypatch.setenv(URL_VARIABLE, f"{url}/v1/objects/vision/")
+        yield found
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from itertools import islice
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -26,6 +26,7 @@ from controlplane.access import read_kubeconfig
 from tests.kit.cache_tokens import Pod, new_pod
 from tests.kit.envoy import NEEDS_ENVOY, Envoy, Upstreams, run
 from tests.kit.object_cache_site import FOLDER, PREFIX, Mount, cache_of, of_hosts, on_loopback
+from tests.kit.web import Handler
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.cache, NEEDS_ENVOY]
 LIMIT = 10
@@ -144,18 +145,13 @@ class Keys(ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _Handler(Handler):
     server: Keys
 
     def do_GET(self) -> None:
         good = self.headers["authorization"] == f"Bearer {self.server.token}"
         found = self.server.keys if good and self.path == "/openid/v1/jwks" else None
-        self.send_response(200 if found else 503)
-        self.end_headers()
-        self.wfile.write(found or b"")
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+        self.answer(200 if found else 503, found or b"")
 
 
 def keys(api: ControlPlane) -> str:
