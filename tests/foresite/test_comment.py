@@ -509,7 +509,7 @@ def test_the_text_of_a_request_is_what_its_author_wrote(
 ) -> None:
     asked = of_event(tmp_path, content)
     assert request.run(asked) == OK
-    assert asked.out.read_text() == text
+    assert asked.out.read_bytes().decode() == text
 
 
 def test_the_texts_of_all_that_are_open_into_a_branch(forge: FakeForge, tmp_path: Path) -> None:
