@@ -112,5 +112,7 @@ def _once(
             return None
         if process.returncode != 0:
             complaints.seek(0)
-            sys.exit(f"{command[0]} failed:\n{complaints.read().decode(errors='replace')[-2000:]}")
+            # A preview says in its report why nothing can be said.
+            said = (complaints.read() or output.read_bytes()).decode(errors="replace")
+            sys.exit(f"{command[0]} failed:\n{said[-2000:]}")
     return wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024

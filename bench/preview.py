@@ -106,7 +106,8 @@ def main(arguments: list[str] | None = None) -> int:
                 print(f"{change.name}, {sites} sites: done", file=sys.stderr, flush=True)
             shutil.rmtree(root)
         if options.sharded:
-            print(*_sharded(scratch, options.sharded, options.hosts, env), sep="\n")
+            for line in _sharded(scratch, options.sharded, options.hosts, env):
+                print(line, flush=True)
     changes = [
         {
             "change": each.change,

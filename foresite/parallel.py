@@ -1,6 +1,5 @@
 """The same work for many sites, on all cores."""
 
-import gc
 import os
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -9,14 +8,12 @@ T = TypeVar("T")
 R = TypeVar("R")
 FEW = 8
 """Items up to which starting processes costs more than they save."""
+MOST = 16
+"""Items that a process takes at a time, at most: none waits long for the last one to end."""
 
 
 def each(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """``function`` of each item, in order; where there are many, other processes send results."""
-    # A site is a hundred thousand values without a cycle: to look for cycles takes a quarter of the
-    # time. What is there already is never looked at again.
-    gc.freeze()
-    gc.set_threshold(500_000)
     cores = os.cpu_count() or 1
     if len(items) <= FEW or cores == 1 or not hasattr(os, "fork"):
         return [function(item) for item in items]
@@ -29,7 +26,7 @@ def each(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     given = (function, items)
     with ProcessPoolExecutor(cores, context, initializer=_take, initargs=given) as pool:
         numbers = range(len(items))
-        return list(pool.map(_one, numbers, chunksize=max(1, len(items) // (4 * cores))))
+        return list(pool.map(_one, numbers, chunksize=min(MOST, 1 + len(items) // (4 * cores))))
 
 
 _work: list[Any] = []

@@ -22,13 +22,9 @@ def lines(folder: Path, names: Iterable[str]) -> Iterator[str]:
     """A line for each site of a folder; without objects where the site has problems."""
     for name in names:
         loaded = load(folder, [name], ())[name]
-        made = None
-        if loaded.site is not None:
-            made = [
-                {"component": component, **each._asdict()}
-                for (component, _), each in objects_by_name(loaded.site).items()
-            ]
-        yield json.dumps({"site": name, "objects": made})
+        every = objects_by_name(loaded.site).items() if loaded.site else ()
+        made = [{"component": component, **each._asdict()} for (component, _), each in every]
+        yield json.dumps({"site": name, "objects": made if loaded.site else None})
 
 
 def parse(text: str) -> dict[str, Objects]:

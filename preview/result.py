@@ -21,12 +21,10 @@ from schemas.model.problem import Problem
 
 
 class Cause(NamedTuple):
-    """An edit in the change: where it is, and what stood and stands there.
-
-    ``file`` is relative to the repository, ``line`` and ``column`` count from 1 in the later state,
-    or in the earlier one where the edit takes something away (``gone``). ``before`` and ``after``
-    are short texts for a person, empty where there was or is nothing.
-    """
+    """An edit in the change: where it is, and what stood and stands there. ``file`` is relative to
+    the repository, ``line`` and ``column`` count from 1 in the later state, or in the earlier one
+    where the edit takes something away (``gone``). ``before`` and ``after`` are short texts for a
+    person, empty where there was or is nothing."""
 
     file: str
     line: int
@@ -44,10 +42,8 @@ class Cause(NamedTuple):
 
 class Reason(NamedTuple):
     """The reason for an impact: an effect, the object it is traced to, and the edits behind it.
-
     ``object`` is for a person: ``MachineDeployment tokyo-1/v100``. ``causes`` are empty where the
-    edit could not be told.
-    """
+    edit could not be told."""
 
     effect: Effect
     object: str
@@ -56,12 +52,10 @@ class Reason(NamedTuple):
 
 class HostVerdict(NamedTuple):
     """The verdict on one host: the worst of its reasons; ``reasons`` are indexes in the site's.
-
     ``at_most``: of the hosts with this verdict and its worst reason only so many are concerned, and
     Git does not say which; to the others, or to ``rest_at_most`` of them, happens ``rest``.
     ``together``: of hosts with the same ``limit`` (a reason's index) so many are concerned in all.
-    ``zone`` and ``rack`` are where it stands.
-    """
+    ``zone`` and ``rack`` are where it stands."""
 
     host: str
     pool: str
@@ -84,9 +78,7 @@ class HostVerdict(NamedTuple):
 
 class ObjectVerdict(NamedTuple):
     """One object that differs: what becomes of it, and the indexes of the reasons that say why.
-
-    Only the names of objects are kept, and what differs: 100,000 come from other processes.
-    """
+    Only the names of objects are kept, and what differs: 100,000 come from other processes."""
 
     change: ObjectChange
     action: Action
@@ -140,17 +132,14 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class SitePreview:
-    """The effect of the change on one site.
-
-    ``problems`` are those of the side that cannot be read. ``hosts`` are all hosts of both sides,
-    each once, in the order of the list. ``capacity`` has a line for each accelerator model (and one
-    for hosts without), with what is out when all pools are at their worst moment at once. ``cache``
-    is what becomes of the cache's objects; None where nothing does. ``consequences`` are what else
-    users of the cache feel, ``services`` what other people and jobs do. ``growth``: more than usual
-    grows. ``guaranteed`` are the accelerators of each model that teams are guaranteed in all.
-    ``installations`` are a new site's, ``regions`` the files behind it, ``patches`` a count.
-    ``brief``: details are left out (verdict/brief.py).
-    """
+    """The effect of the change on one site. ``problems`` are those of the side that cannot be read.
+    ``hosts`` are all hosts of both sides, each once, in the order of the list. ``capacity`` has a
+    line for each accelerator model (and one for hosts without), with what is out when all pools are
+    at their worst moment at once. ``cache`` is what becomes of the cache's objects; None where
+    nothing does. ``consequences`` are what else users of the cache feel, ``services`` what other
+    people and jobs do. ``growth``: more than usual grows. ``guaranteed`` are the accelerators of
+    each model that teams are guaranteed in all. ``installations`` are a new site's, ``regions`` the
+    files behind it, ``patches`` a count. ``brief``: details are left out (verdict/brief.py)."""
 
     name: str
     state: State
@@ -234,14 +223,12 @@ def _count_rest(alike: Sequence[HostVerdict], others: int) -> dict[Impact, int]:
 
 
 class Entry(NamedTuple):
-    """Sites to which the same happens, though not to as many hosts; ``site`` is one of them.
-
-    ``members`` are all of them, in the order of ``sites``.
-    """
+    """Sites to which the same happens, though not to as many hosts; ``site`` is one of them,
+    ``members`` are all of them, in the order of ``sites``."""
 
     sites: tuple[str, ...]
     site: SitePreview
-    members: tuple[SitePreview, ...] = ()
+    members: tuple[SitePreview, ...]
 
 
 class Gate(NamedTuple):
@@ -254,14 +241,12 @@ class Gate(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """The effect of a change on every site.
-
-    ``base`` and ``head`` name the sides (``main (1a2b3c4)``, ``work tree``); ``sites_total`` counts
-    sites of the later side. ``entries`` are sorted, worst first. ``code`` says whose code rendered
-    both sides; ``code_changed`` differs and is not in the preview; ``program_changed``: some of
-    that is what Pulumi runs. ``nodes`` are sites whose nodes' state was given: how many, and when
-    it was last told. ``forge`` leads to files.
-    """
+    """The effect of a change on every site. ``base`` and ``head`` name the sides (``main
+    (1a2b3c4)``, ``work tree``); ``sites_total`` counts sites of the later side. ``entries`` are
+    sorted, worst first. ``code`` says whose code rendered both sides; ``code_changed`` differs and
+    is not in the preview; ``program_changed``: some of that is what Pulumi runs. ``nodes`` are
+    sites whose nodes' state was given: how many, and when it was last told. ``forge`` leads to
+    files."""
 
     base: str
     head: str
@@ -288,7 +273,7 @@ class Preview:
     @property
     def sites(self) -> tuple[SitePreview, ...]:
         """Every site that the change touches."""
-        return tuple(each for entry in self.entries for each in entry.members or (entry.site,))
+        return tuple(each for entry in self.entries for each in entry.members)
 
     @property
     def certain(self) -> bool:

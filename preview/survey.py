@@ -46,8 +46,6 @@ from schemas.refusal import UsageError
 
 Each = Callable[[Callable[[str], SitePreview | None], Sequence[str]], list[SitePreview | None]]
 """Applies a function to each name, in order; the caller's choice how many at a time."""
-
-
 Maker = Callable[[Snapshot, Path, list[str]], Mapping[str, Objects] | None]
 """Makes the objects of sites in a folder with the code of a state; None: this code makes them."""
 
@@ -97,22 +95,11 @@ def scope(before: Snapshot, after: Snapshot, wanted: Iterable[str], *, each: boo
     return Scope(before, after, names, code, program, each, changed_regions(before, after))
 
 
-def survey(
-    before: Snapshot,
-    after: Snapshot,
-    wanted: Iterable[str] = (),
-    each: Each | None = None,
-    maker: Maker | None = None,
-    nodes: Mapping[str, Seen] = MappingProxyType({}),
-) -> Preview:
-    """The effect of the change between two states on the wanted sites, or on all that it concerns.
-
-    ``each`` says how many sites at a time. With a maker each side is made by its own code; without
-    one a change of code is unknown. ``nodes`` are how those of a site were last seen, by site.
-    Raises UsageError, and NodesError where nodes are of another site.
-    """
-    found = scope(before, after, wanted, each=maker is not None)
-    return put_together(found, judge_sites(found, found.names, each, maker, nodes), nodes)
+def survey(before: Snapshot, after: Snapshot, wanted: Iterable[str] = ()) -> Preview:
+    """The effect of the change between two states on the wanted sites, or on all that it concerns;
+    a change of code is unknown. Raises UsageError."""
+    found = scope(before, after, wanted, each=False)
+    return put_together(found, judge_sites(found, found.names), {})
 
 
 def judge_sites(
@@ -123,7 +110,9 @@ def judge_sites(
     nodes: Mapping[str, Seen] = MappingProxyType({}),
 ) -> list[SitePreview | None]:
     """The effect on some of the sites of a scope, in their order; None where there is none. Rules
-    across sites see all of them."""
+    across sites see all of them. ``each`` says how many sites at a time. With a maker each side is
+    made by its own code. ``nodes`` are how those of a site were last seen, by site. Raises
+    NodesError where nodes are of another site."""
     if not names:
         return []
     work = _work(found, names, maker if found.each else None)

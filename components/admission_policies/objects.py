@@ -4,12 +4,13 @@ Each is a ValidatingAdmissionPolicy with its binding. What ours say is data (pol
 they become objects of a site. The site's own stand in its file as CEL.
 """
 
+from functools import lru_cache
 from pathlib import Path
 
 from components.admission_policies.names import OWN_SUFFIX, WHAT, WHY
 from components.making.admission import in_force
-from components.making.manifest import Json, Manifest, Target, annotate, filled, metadata_of
-from policies.cluster import ClusterRule, Facts, binding, cluster_rules, object_name, policy
+from components.making.manifest import Json, Manifest, Target, annotate, filled, labels
+from policies.cluster import Facts, binding, cluster_rules, object_name, policy
 from schemas.facts.adopted import management_names
 from schemas.facts.site import Site
 from schemas.model.policies import CelRule
@@ -27,9 +28,9 @@ holds there only where it says so."""
 
 def objects(site: Site) -> list[Manifest]:
     """The policies of both clusters, each with its binding."""
-    ours = [each for rule in cluster_rules(facts(site)) for each in _ours(site, rule)]
+    advisory = frozenset(each.value for each in site.file.policies.advisory)
     own = [each for rule in site.file.policies.cel for each in _own(site, rule)]
-    return annotate([*ours, *own])
+    return [*_ours(facts(site), advisory), *annotate(own)]
 
 
 def facts(site: Site) -> Facts:
@@ -48,13 +49,16 @@ def facts(site: Site) -> Facts:
     )
 
 
-def _ours(site: Site, rule: ClusterRule) -> list[Manifest]:
-    advisory = rule.name in {each.value for each in site.file.policies.advisory}
-    name = object_name(rule.name, rule.cluster, site.name)
-    metadata = _metadata(site, name, rule.what, rule.why)
-    bound = binding(rule, advisory=advisory)
-    target = Target(rule.cluster)
-    return in_force(rule.name, metadata, policy(rule), bound, target=target)
+@lru_cache(maxsize=4)  # both sides of a change have mostly the same
+def _ours(facts: Facts, advisory: frozenset[str]) -> list[Manifest]:
+    found: list[Manifest] = []
+    for rule in cluster_rules(facts):
+        name = object_name(rule.name, rule.cluster, facts.site)
+        metadata = _metadata(facts.site, name, rule.what, rule.why)
+        bound = binding(rule, advisory=rule.name in advisory)
+        target = Target(rule.cluster)
+        found += in_force(rule.name, metadata, policy(rule), bound, target=target)
+    return annotate(found)
 
 
 def _own(site: Site, rule: CelRule) -> list[Manifest]:
@@ -69,7 +73,7 @@ def _own(site: Site, rule: CelRule) -> list[Manifest]:
         actions=["Deny"] if mandatory else ["Warn", "Audit"],
         namespaces={"key": "kubernetes.io/metadata.name", **chosen},
     )
-    metadata = _metadata(site, f"{rule.name}{OWN_SUFFIX}", rule.what, rule.why)
+    metadata = _metadata(site.name, f"{rule.name}{OWN_SUFFIX}", rule.what, rule.why)
     return in_force(f"own/{rule.name}", metadata, spec, bound)
 
 
@@ -84,5 +88,7 @@ def _match_rule(kind: str) -> Json:
     }
 
 
-def _metadata(site: Site, name: str, what: str, why: str) -> Json:
-    return {**metadata_of(COMPONENT, site, name), "annotations": {WHAT: what, WHY: why}}
+def _metadata(site: str, name: str, what: str, why: str) -> Json:
+    return {
+        "name": name, "labels": labels(site, COMPONENT), "annotations": {WHAT: what, WHY: why},
+    }  # fmt: skip

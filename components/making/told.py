@@ -76,8 +76,9 @@ class Told:
     def _filled(self, said: Any, values: Mapping[str, object]) -> Any:
         """Data with each value in its place."""
         if isinstance(said, str):
-            text = _PLACE.sub(lambda found: self._value(found[1], values), said)
-            return _JOB.sub(self._job, text) if self._site else text
+            if "<" in said:
+                said = _PLACE.sub(lambda found: self._value(found[1], values), said)
+            return _JOB.sub(self._job, said) if self._site else said
         if isinstance(said, Mapping):
             return {self._filled(k, values): self._filled(each, values) for k, each in said.items()}
         if isinstance(said, list):

@@ -13,7 +13,7 @@ from foresite.delivery.servers.inventory import Look
 from foresite.delivery.stack.live import Key
 from foresite.delivery.stack.stated import SMALL, Stated, ident
 from preview.gates import GROW, REMOVE
-from preview.verdict.growth import LARGE, TIMES_SIZE, Grown, size
+from preview.verdict.growth import LARGE, TIMES_SIZE, is_much, size
 
 _SHOWN = 8
 _UNCHANGED = "nothing was changed"
@@ -59,7 +59,7 @@ def _more(state: Mapping[Key, Stated], wanted: Mapping[Key, Manifest]) -> Iterat
     for target in Target:
         before = sum(each.target is target for each in state.values())
         after = sum(each.target is target for each in wanted.values())
-        if before and Grown(before, after).much:
+        if before and is_much(before, after):
             yield after - before
 
 

@@ -127,7 +127,7 @@ def _rule(name: str, cluster: str, said: Json, facts: Facts) -> ClusterRule:
 def _fill(said: Any, values: Mapping[str, str]) -> Any:
     """Data with each value in its place."""
     if isinstance(said, str):
-        return Template(said).substitute(values)
+        return Template(said).substitute(values) if "$" in said else said
     if isinstance(said, list):
         return [_fill(each, values) for each in said]
     return {_fill(key, values): _fill(each, values) for key, each in said.items()}

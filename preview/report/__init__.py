@@ -15,11 +15,9 @@ def text(preview: Preview, colour: bool = False, width: int | None = None) -> st
 
 
 def comment(preview: Preview, limit: int = 60_000) -> str:
-    """The report as a comment on GitHub: Markdown of at most ``limit`` bytes, worst first.
-
-    Its first line is ``<!-- foresite-preview -->``, by which the comment is found again. GitHub
-    takes 65,536 characters.
-    """
+    """The report as a comment on GitHub: Markdown of at most ``limit`` bytes, worst first. Its
+    first line is ``<!-- foresite-preview -->``, by which the comment is found again. GitHub takes
+    65,536 characters."""
     from preview.report.markdown import COMMENT, MARKER, render
 
     return render(preview, COMMENT, limit, f"{MARKER}\n")

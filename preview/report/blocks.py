@@ -81,10 +81,8 @@ class Section(NamedTuple):
 
 
 class Part(NamedTuple):
-    """The effect of the change on an entry's sites; ``folded`` is for fewer readers.
-
-    ``scene`` has the pictures of the site whose figures are shown; None where there is no room.
-    """
+    """The effect of the change on an entry's sites; ``folded`` is for fewer readers. ``scene`` has
+    the pictures of the site whose figures are shown; None where there is no room."""
 
     title: Phrase
     says: Phrase
@@ -103,12 +101,9 @@ class Alert(NamedTuple):
 
 
 class Report(NamedTuple):
-    """A whole report, worst first.
-
-    ``headline`` is one sentence, in clauses that semicolons join; ``figures`` has all that it says
-    and what it has no room for; ``table`` has a row for each part
-    where there are several; ``checked`` says at the end what was checked and what was not.
-    """
+    """A whole report, worst first. ``headline`` is one sentence, in clauses that semicolons join;
+    ``figures`` has all that it says and what it has no room for; ``table`` has a row for each part
+    where there are several; ``checked`` says at the end what was checked and what was not."""
 
     headline: tuple[Phrase, ...]
     tone: Impact

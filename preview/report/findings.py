@@ -21,7 +21,6 @@ from preview.report.words import (
     doings,
     list_names,
     lost_text,
-    members,
     only_waits,
     out_at_worst,
     refusal_count,
@@ -35,12 +34,10 @@ from schemas.model.problem import number_of
 
 
 class Finding(NamedTuple):
-    """One thing that the change does: how bad it is, and its words.
-
-    ``rank`` orders findings, worst first by a higher number. ``forms`` are clauses for a headline,
-    the best first; none where only the table has it; ``vague`` says less. ``hosts`` is true where
-    hosts are drained or worse. ``what``, ``figure`` and ``where`` are the cells of the table.
-    """
+    """One thing that the change does: how bad it is, and its words. ``rank`` orders findings, worst
+    first by a higher number. ``forms`` are clauses for a headline, the best first; none where only
+    the table has it; ``vague`` says less. ``hosts`` is true where hosts are drained or worse.
+    ``what``, ``figure`` and ``where`` are the cells of the table."""
 
     rank: float
     forms: tuple[Phrase, ...]
@@ -62,7 +59,7 @@ that costs a host its disks."""
 
 def findings(preview: Preview) -> list[Finding]:
     """The findings, worst first."""
-    known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    known = [site for site in preview.sites if site.state is not State.INVALID]
     sites = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = [*_blind(preview), *_ends(known), *_impacts(sites), *_rollouts(sites)]
     for part in (_evicted, _waiting, _installed, _refused, _services, _cache, _deleted):
@@ -80,7 +77,7 @@ def _finding(rank: float, clause: Phrase, names: Sequence[str]) -> Finding:
 # --- whole sites ----------------------------------------------------------------------------------
 def _blind(preview: Preview) -> Iterable[Finding]:
     """The sites of which nothing can be said, and what is not in the preview."""
-    invalid = [s for e in preview.entries for s in members(e) if s.state is State.INVALID]
+    invalid = [site for site in preview.sites if site.state is State.INVALID]
     if invalid:
         said = "cannot predict what happens to "
         problems = (count(sum(number_of(site.problems) for site in invalid), "problem"),)
@@ -135,10 +132,8 @@ def _ends(sites: Sequence[SitePreview]) -> Iterable[Finding]:
 
 # --- hosts ----------------------------------------------------------------------------------------
 def _impacts(sites: Sequence[SitePreview]) -> Iterable[Finding]:
-    """A finding for each thing that happens to hosts.
-
-    That hosts of a decommissioned site are removed is said of the site.
-    """
+    """A finding for each thing that happens to hosts. That hosts of a decommissioned site are
+    removed is said of the site."""
     stay = [site for site in sites if site.state is not State.DECOMMISSIONED]
     removed = [each for each in sum_doings(stay) if each.impact is Impact.REMOVE]
     others = [each for each in sum_doings(sites) if each.impact is not Impact.REMOVE]

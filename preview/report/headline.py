@@ -6,7 +6,7 @@ from components.effects.vocabulary import Impact
 from preview.report.blocks import Row, Table, heads
 from preview.report.findings import MOVED, Finding, findings
 from preview.report.phrase import Phrase, join_phrases, plain
-from preview.report.words import count, list_names, members, sum_doings
+from preview.report.words import count, list_names, sum_doings
 from preview.result import Preview, SitePreview, State
 
 NOTHING = "nothing happens to any machine"
@@ -21,13 +21,11 @@ def headline(preview: Preview) -> Phrase:
 
 
 def clauses(preview: Preview) -> tuple[Phrase, ...]:
-    """The parts of the sentence, the worst first, which semicolons join.
-
-    What does not fit is counted; the table has all of it. That nothing happens is only said where
-    everything is known.
-    """
+    """The parts of the sentence, the worst first, which semicolons join. What does not fit is
+    counted; the table has all of it. That nothing happens is only said where everything is
+    known."""
     told = [each for each in findings(preview) if each.forms]
-    known = [s for e in preview.entries for s in members(e) if s.state is not State.INVALID]
+    known = [site for site in preview.sites if site.state is not State.INVALID]
     alive = [site for site in known if site.state not in (State.REMOVED, State.VANISHED)]
     found = _fit(told) if told else [_nothing(known)]
     used = len(plain(join_phrases(found, "; ")))
@@ -40,11 +38,9 @@ def clauses(preview: Preview) -> tuple[Phrase, ...]:
 
 
 def _fit(told: Sequence[Finding]) -> list[Phrase]:
-    """As many findings as fit, and the number of the others.
-
-    All that concerns hosts gets room for its shortest form first, the worst before others. What is
-    left lengthens them from the worst on. What harms nobody yet takes what then is left.
-    """
+    """As many findings as fit, and the number of the others. All that concerns hosts gets room for
+    its shortest form first, the worst before others. What is left lengthens them from the worst on.
+    What harms nobody yet takes what then is left."""
     found: dict[int, Phrase] = {}
     full = False
     weighty = [index for index, each in enumerate(told) if each.hosts or each.rank > MOVED]

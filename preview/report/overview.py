@@ -15,7 +15,6 @@ from preview.report.words import (
     count,
     few,
     happening,
-    members,
     out_at_worst,
     scope_text,
     sites_named,
@@ -82,7 +81,7 @@ def _alerts(preview: Preview) -> Iterable[Alert]:
 
 def _table(preview: Preview, room: Room) -> Table:
     """A row for each entry, or where they are too many for each kind of thing that happens."""
-    groups = [members(entry) for entry in preview.entries]
+    groups = [entry.members for entry in preview.entries]
     if len(groups) > room.rows:
         groups = _alike(groups)
     named = ((sites_named([site.name for site in group]), group) for group in groups)
@@ -114,8 +113,7 @@ _STATES = {
 
 
 def _part(entry: Entry, room: Room, *, drawn: bool) -> Part:
-    site = entry.site
-    every = members(entry)
+    site, every = entry.site, entry.members
     harmful, harmless = why(site, room)
     main = [problems(site, room), hosts(site, room), pools(site), installation(site)]
     main += [capacity(site), object_cache.section(site), services(site), harmful, objects(site)]

@@ -31,9 +31,7 @@ _FROM_RIGHT = {"R", "AL", "AN"}
 
 class Value(NamedTuple):
     """A name or a value as it can be seen; ``role`` is ``before`` or ``after`` in a change.
-
-    ``link`` is an address with no character that a format gives a meaning.
-    """
+    ``link`` is an address with no character that a format gives a meaning."""
 
     text: str
     role: str = ""

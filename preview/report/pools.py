@@ -84,10 +84,7 @@ def _out_and_left(ledger: Ledger) -> tuple[Phrase, Phrase, Phrase]:
 
 def capacity(site: SitePreview) -> Section:
     """The devices of each model that are out and left when all pools are at their worst moment at
-    once.
-
-    Left away where the one pool that is rolled says the same.
-    """
+    once. Left away where the one pool that is rolled says the same."""
     out = [each for each in site.capacity if each.hosts_out]
     if out == [plan.out for plan in site.plans]:
         out = []

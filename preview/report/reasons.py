@@ -23,10 +23,8 @@ LONGEST = 2_000
 
 
 class Why(NamedTuple):
-    """A sentence, and all that it is said of.
-
-    ``objects`` are for a person; ``fields`` are empty where whole objects come or go.
-    """
+    """A sentence, and all that it is said of. ``objects`` are for a person; ``fields`` are empty
+    where whole objects come or go."""
 
     sentence: str
     objects: tuple[str, ...]

@@ -11,7 +11,7 @@ from typing import Any
 from components.effects.vocabulary import ABSENT
 from preview.report.headline import headline
 from preview.report.phrase import plain
-from preview.report.words import CHECKED, NOT_KNOWN, members
+from preview.report.words import CHECKED, NOT_KNOWN
 from preview.result import ObjectVerdict, Preview, Reason, SitePreview
 from schemas.kubernetes.tables import read_table
 from schemas.model.problem import Problem
@@ -33,14 +33,13 @@ _OF = read_table(__file__)
 
 def _preview(preview: Preview) -> Json:
     nodes = sorted(preview.nodes.items())
-    entries = preview.entries
     own = {
         "version": VERSION,
         "headline": plain(headline(preview)),
         "allowed": dict(sorted(preview.allowed.items())),
         "nodes": {site: {"number": number, "when": when} for site, (number, when) in nodes},
-        "entries": [{"sites": each.sites, "shown": each.site.name} for each in entries],
-        "sites": [_site(site) for entry in entries for site in members(entry)],
+        "entries": [{"sites": each.sites, "shown": each.site.name} for each in preview.entries],
+        "sites": [*map(_site, preview.sites)],
         "checked": {"offline": CHECKED, "servers_asked": [], "not_known": NOT_KNOWN},
     }
     return _fields(_OF["preview"], preview, own)
@@ -80,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 def _object(each: ObjectVerdict) -> Json:
     api, kind, namespace, name = each.change.one.key
-    sides = [(e.path, {"before": e.before, "after": e.after}) for e in each.change.fields]
+    fields = (e._asdict().items() for e in each.change.fields)
     return {
         "component": each.change.component,
         "name": each.change.one.name,
@@ -88,8 +87,5 @@ def _object(each: ObjectVerdict) -> Json:
         "target": each.change.one.target,
         "action": each.action,
         "reasons": each.reasons,
-        "fields": [
-            {"path": path} | {name: side for name, side in both.items() if side is not ABSENT}
-            for path, both in sides
-        ],
+        "fields": [{name: side for name, side in both if side is not ABSENT} for both in fields],
     }

@@ -51,10 +51,8 @@ class RackMap(NamedTuple):
 
 class Stretch(NamedTuple):
     """A pool's row: it begins after ``start`` hours, takes ``work`` and with drains up to ``more``.
-
     ``steps`` are its waves; ``stuck`` rows never end, and ``new`` ones are installed for the first
-    time.
-    """
+    time."""
 
     name: str
     said: str
@@ -75,10 +73,8 @@ class Timeline(NamedTuple):
 
 
 class Level(NamedTuple):
-    """What is left of ``total`` accelerators of a model, or of hosts without.
-
-    ``steps`` are hours and how many are left from then on; ``guaranteed`` is 0 for none.
-    """
+    """What is left of ``total`` accelerators of a model, or of hosts without. ``steps`` are hours
+    and how many are left from then on; ``guaranteed`` is 0 for none."""
 
     name: str
     total: int
@@ -174,9 +170,9 @@ def _name(pool: str, zones: Sequence[str]) -> str:
 def _capacity(site: SitePreview) -> Iterable[Level]:
     """The models of which most are out, and hosts without where these are all."""
     guaranteed = dict(site.guaranteed)
-    missing = (each for each in site.capacity if each.hosts_out)
-    some = sorted(missing, key=lambda each: (not each.model, -each.accelerators_out))
-    for ledger in some[: MOST_ROWS // 3]:
+    missing = [each for each in site.capacity if each.hosts_out]
+    missing.sort(key=lambda each: (not each.model, -each.accelerators_out))
+    for ledger in missing[: MOST_ROWS // 3]:
         total, out = _numbers(ledger)
         plans = [plan for plan in site.plans if plan.out.model == ledger.model and not plan.stuck]
         steps = _steps(total, out, plans)

@@ -133,10 +133,8 @@ def services(site: SitePreview) -> Section:
 
 # --- why ------------------------------------------------------------------------------------------
 def why(site: SitePreview, room: Room) -> tuple[Section, Section]:
-    """The effects, the edits that cause them, and their objects and fields; worst first.
-
-    The second section has what does nothing to a machine, unless it is refused.
-    """
+    """The effects, the edits that cause them, and their objects and fields; worst first. The second
+    section has what does nothing to a machine, unless it is refused."""
     found = group_reasons(site)
     line = partial(_because, room=room)
     because = partial(first_lines, limit=room.groups, noun="reason", line=line)

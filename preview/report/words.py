@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from components.effects.vocabulary import Action, Impact, Ledger
 from components.machines.rollout import add_ledgers
 from preview.report.phrase import Phrase, Strong, join_phrases, value
-from preview.result import Entry, SitePreview, State
+from preview.result import SitePreview, State
 from schemas.kubernetes.tables import read_table
 from schemas.model.problem import number_of
 
@@ -139,11 +139,6 @@ def sites_named(names: Sequence[str]) -> Phrase:
 
 
 # --- what happens ---------------------------------------------------------------------------------
-def members(entry: Entry) -> tuple[SitePreview, ...]:
-    """The previews of all sites of an entry."""
-    return entry.members or (entry.site,)
-
-
 def doings(site: SitePreview) -> list[Doing]:
     """The effects on a site's hosts, worst first, and those of reasons that name no host."""
     found = [
@@ -247,11 +242,9 @@ def only_waits(site: SitePreview) -> bool:
 
 
 def ranges(names: Iterable[str]) -> list[str]:
-    """The names, those that differ only in a number that counts on joined: ``n-08…12``.
-
-    A name that is there twice counts once. Numbers are of one width, so that each name between can
-    be told from the ends.
-    """
+    """The names, those that differ only in a number that counts on joined: ``n-08…12``. A name that
+    is there twice counts once. Numbers are of one width, so that each name between can be told from
+    the ends."""
     found: list[tuple[str, str, str]] = []  # what the names start with, the first number, the last
     parts = set(map(_split_number, names))
     for start, number in sorted(parts, key=lambda each: (each[0], len(each[1]), each[1])):

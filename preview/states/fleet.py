@@ -130,10 +130,8 @@ def _profiles(before: Snapshot, after: Snapshot) -> Iterator[bytes]:
 
 def suspects(before: Snapshot, after: Snapshot, names: Iterable[str]) -> set[str]:
     """Sites that may have what one of the named ones newly takes: an address, a network, a serial.
-
     Two that may clash are both in it. A superset, found in the bytes of the files; whether two
-    sites really clash is for the rules to say.
-    """
+    sites really clash is for the rules to say."""
     taken: dict[bytes, set[str]] = {}
     for name in names:
         for cell in _new_cells(before, after, name):
@@ -174,11 +172,9 @@ def _new_cells(before: Snapshot, after: Snapshot, name: str) -> set[bytes]:
 
 def owners(before: Snapshot, after: Snapshot, names: Iterable[str]) -> dict[str, dict[str, str]]:
     """Hosts of the sites whose BMC is another host's on the earlier side, by site and name: whose
-    it is, also one of a site that is not looked at.
-
-    Such as hosts that are renamed, or go to another site: as nothing deletes the former host for
-    good by itself, two would command one machine. A host that was out is deleted.
-    """
+    it is, also one of a site that is not looked at. Such as hosts that are renamed, or go to
+    another site: as nothing deletes the former host for good by itself, two would command one
+    machine. A host that was out is deleted."""
     lists = {f"sites/{name}{HOSTS}": name for name in names}
     changed = [path for path in lists if before.files.get(path) != after.files.get(path)]
     left = [

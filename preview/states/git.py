@@ -37,10 +37,7 @@ def commit_of(root: Path, revision: str, missing: str = "") -> str:
 
 def base_of(root: Path, head: str | None) -> tuple[str, str]:
     """The commit where a change began, and the branch it began at: the merge base of its head and
-    the main branch.
-
-    Raises GitError where there is no main branch, or nothing in common with it.
-    """
+    the main branch. Raises GitError where there is no main branch, or nothing in common with it."""
     for name in MAIN:
         try:
             main = commit_of(root, name)

@@ -83,10 +83,8 @@ def locked_source(side: Snapshot) -> object:
 
 def program_changes(before: Snapshot, after: Snapshot, changed: Iterable[str]) -> list[str]:
     """What differs of that which Pulumi runs, of states of which one locks Foresite: programs,
-    libraries, and where these come from. No version of Foresite shows what it does.
-
-    ``changed`` are the files that differ. Raises LockError.
-    """
+    libraries, and where these come from. No version of Foresite shows what it does. ``changed`` are
+    the files that differ. Raises LockError."""
     given = _runs_foresite(before) and _runs_foresite(after)
     apart = [_FILES["data"], *([_FILES["output"]] if given else [])]
     local = [*local_sources(before), *local_sources(after)]

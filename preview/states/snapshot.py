@@ -38,11 +38,9 @@ class Blob(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """A state of the repository at ``root``.
-
-    ``label`` names it for a person; ``commit`` is None for the work tree. ``files`` are those of
-    DATA by path from ``root``; ``here`` are paths whose content is in the work tree alone.
-    """
+    """A state of the repository at ``root``. ``label`` names it for a person; ``commit`` is None
+    for the work tree. ``files`` are those of DATA by path from ``root``; ``here`` are paths whose
+    content is in the work tree alone."""
 
     root: Path
     label: str
@@ -81,10 +79,8 @@ class Snapshot:
         return {line.removeprefix(prefix) for line in lines(output)}
 
     def write(self, paths: Iterable[str], folder: Path) -> None:
-        """Put files below a new folder, for code that reads from nowhere else; no links.
-
-        Raises GitError where two of them would be one on a disk that ignores case.
-        """
+        """Put files below a new folder, for code that reads from nowhere else; no links. Raises
+        GitError where two of them would be one on a disk that ignores case."""
         found = self.read(paths)
         if len({path.casefold() for path in found}) < len(found):
             raise GitError(f"{self.label} has files whose names differ in case alone")
@@ -119,9 +115,7 @@ def work_tree(root: Path) -> Snapshot:
 
 def at(root: Path, revision: str, name: str = "") -> Snapshot:
     """The files of a commit; ``name`` is a person's word for it, where that is not the revision.
-
-    Raises GitError where there is no such commit, or it has what no Git makes of a folder.
-    """
+    Raises GitError where there is no such commit, or it has what no Git makes of a folder."""
     commit = commit_of(root, revision)
     listed = lines(git(root, "ls-tree", "-r", "-z", commit, "--", *DATA))
     entries = map(_parse_line, listed)

@@ -2,7 +2,6 @@
 large file has stopped fleets. Sites that are new, end, or come back are compared with nothing."""
 
 import json
-from typing import NamedTuple
 
 from components.effects.vocabulary import SiteChange
 from components.making.manifest import Manifest
@@ -18,32 +17,23 @@ LARGE = 64 * 1024
 """Bytes of JSON beyond which an object that has grown tenfold is large; etcd takes 1.5 MiB."""
 
 
-class Grown(NamedTuple):
-    """Counts of the objects of two sides."""
-
-    before: int
-    after: int
-
-    @property
-    def much(self) -> bool:
-        """True if the site grows by more than the usual."""
-        return self.after > TIMES * self.before and self.after - self.before > MORE
+def is_much(before: int, after: int) -> bool:
+    """True if so many objects more are more than the usual."""
+    return after > TIMES * before and after - before > MORE
 
 
 def growth(site: SiteChange) -> Growth | None:
     """The growth beyond the usual; None where there is none."""
     if site.before is None or site.after is None or special(site):
         return None
-    objects = Grown(len(site.before.objects), len(site.after.objects))
+    before, after = len(site.before.objects), len(site.after.objects)
     swollen = tuple(
         Swollen(change.after.title, *sizes)
         for change in site.changes.values()
         if change.before and change.after and (sizes := _excess_sizes(change.before, change.after))
     )
-    if not objects.much and not swollen:
-        return None
-    more = objects.after - objects.before if objects.much else 0
-    return Growth(objects.before, objects.after, more, swollen)
+    more = after - before if is_much(before, after) else 0
+    return Growth(before, after, more, swollen) if more or swollen else None
 
 
 def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
@@ -55,5 +45,7 @@ def _excess_sizes(before: Manifest, after: Manifest) -> tuple[int, int] | None:
 
 def size(manifest: Manifest) -> int:
     """Bytes of an object as JSON, which is how it is sent."""
-    text = json.dumps(manifest.body, separators=(",", ":"), ensure_ascii=False)
-    return len(text.encode())
+    return len(_encode(manifest.body).encode())
+
+
+_encode = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False).encode

@@ -128,7 +128,7 @@ def _flashed(site: SiteChange) -> Iterator[tuple[str, str]]:
     baremetalhost_controller.go, doServiceIfNeeded)."""
     changed = {each.one.key[3] for each in site.changes.values()
                if each.after and each.group_kind in (*_FIRMWARE, _POLICY)}  # fmt: skip
-    there = site.side.objects.values()
+    there = site.side.objects.values() if changed else ()
     policies = {each.key[3] for each in there if each.group_kind == _POLICY}
     pools = Counter(site.side.fleet.group_of_host[host].pool for host in changed & policies)
     if pools:

@@ -26,8 +26,13 @@ its name rolls nothing, so nobody has to own it."""
 def management_names(site: Site) -> Adopted:
     """The names on the management cluster: those of before, or all the site's."""
     # A program whose cluster others make says nothing of it.
-    own: Json = {"namespace": site.name, "cluster": site.name, "control_plane": site.name}
-    return getattr(site.file, "adopted", None) or Adopted.model_construct(**own)
+    return getattr(site.file, "adopted", None) or _own_names(site.name)
+
+
+@lru_cache(maxsize=8)
+def _own_names(site: str) -> Adopted:
+    own: Json = {"namespace": site, "cluster": site, "control_plane": site}
+    return Adopted.model_construct(**own)
 
 
 def kept(site: Site) -> Mapping[tuple[str, str], Json]:

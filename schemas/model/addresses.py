@@ -19,13 +19,14 @@ AnyAddress = IPv4Address | IPv6Address
 AnyNetwork = IPv4Network | IPv6Network
 _TABLE = read_table(__file__)
 _PATH = r"(/([A-Za-z0-9._~:@!+,=/-]|%[0-9A-Fa-f]{2})*)?"
+_network = lru_cache(IPv4Network)
 
 
 @lru_cache(maxsize=256)
 def _reserved(network: str) -> str:
     """Words for the reserved addresses that lie in an IPv4 network or are it; else nothing."""
     own = IPv4Network(network)
-    found = (each for each in _TABLE["reserved"].items() if IPv4Network(each[0]).overlaps(own))
+    found = (each for each in _TABLE["reserved"].items() if _network(each[0]).overlaps(own))
     return next((f"{each}, {why}" for each, why in found), "")
 
 

@@ -94,10 +94,17 @@ def accelerator_catalogue(catalogues: Catalogues = BUILT_IN) -> Shared[Accelerat
 
 def _entries(catalogues: Catalogues, part: str, model: type[Model]) -> Shared[Any]:
     """The entries of one part by name, which is its file's name and its top key too."""
+    at = zip(catalogues, (SHOWN, OWN), strict=True)
+    texts = tuple(read(folder, f"{part}.yaml", shown) for folder, shown in at)
+    return _together(texts, part, model)
+
+
+@functools.lru_cache(maxsize=16)  # as in _parse
+def _together(texts: tuple[bytes | Refused, ...], part: str, model: type[Model]) -> Shared[Any]:
     problems: list[Problem] = []
     entries: Mapping[str, Any] = {}
-    for folder, shown in zip(catalogues, (SHOWN, OWN), strict=True):
-        data, file = read(folder, f"{part}.yaml", shown), f"{shown}/{part}.yaml"
+    for data, shown in zip(texts, (SHOWN, OWN), strict=True):
+        file = f"{shown}/{part}.yaml"
         if not isinstance(data, Refused):
             catalogue, more = _parse(data, file, model)
             found = getattr(catalogue, part) if catalogue is not None and not more else {}

@@ -2,6 +2,7 @@
 one cannot be had. No link is followed, as contents may be shown; nothing without an end is read."""
 
 import errno
+import functools
 import os
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -60,13 +61,12 @@ def matching(folder: Folder, pattern: str) -> list[str]:
 
 def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:
     """The bytes of a file below ``folder``, which is ``shown`` in what a person gets to read."""
-    at = f"{shown}/{shorten(path, 200)}"
     if isinstance(folder, Tree):
         data = (folder / path).read()
         if data is None and (folder / path).is_dir():
-            return _unreadable(at, "is a folder", "put a file there")
-        return Refused(*words("file-missing", at)) if data is None else data
-    target = folder
+            return _unreadable(_shown(shown, path), "is a folder", "put a file there")
+        return _missing(shown, path) if data is None else data
+    at, target = _shown(shown, path), folder
     try:
         for part in path.split("/"):
             target /= part
@@ -74,9 +74,18 @@ def read(folder: Folder, path: str, shown: str = "sites") -> bytes | Refused:
                 return _unreadable(at, LINK, "put the file itself there")
         return read_regular(target, MAX_BYTES, links=False)
     except (FileNotFoundError, NotADirectoryError):
-        return Refused(*words("file-missing", at))
+        return _missing(shown, path)
     except OSError as error:
         return _refusal(at, error)
+
+
+def _shown(folder: str, path: str) -> str:
+    return f"{folder}/{shorten(path, 200)}"
+
+
+@functools.lru_cache(maxsize=256)  # such as the files of a catalogue of one's own, at each site
+def _missing(folder: str, path: str) -> Refused:
+    return Refused(*words("file-missing", _shown(folder, path)))
 
 
 def _refusal(at: str, error: OSError) -> Refused:

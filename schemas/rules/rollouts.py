@@ -74,7 +74,7 @@ def _rolls(pool: Pool) -> bool:
 def _spares(at: InPool) -> int:
     """The free hosts that a pool is to have once none is out: who takes a host out in need is not
     held up by the next rollout."""
-    named = sum(host.state == SPARE for host in at.site.hosts if host.pool == at.pool.name)
+    named = sum(host.pool == at.pool.name for host in at.site.hosts if host.state == SPARE)
     return max(at.pool.spares, named)
 
 

@@ -5,7 +5,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
-from functools import reduce
+from functools import lru_cache, reduce
 from operator import getitem
 from typing import Any, NamedTuple
 
@@ -59,7 +59,7 @@ def _of_documents(
     """Edits of a document that both sides have, as far as they are ``below`` a path."""
     if before is None or after is None:
         return
-    for value in _values(before.value, after.value, (), ()):
+    for value in _values_of(before, after):
         at = value.after_at or value.before_at or ()
         if at[: len(below)] != below:
             continue
@@ -164,6 +164,11 @@ def _of_management(before: Input, after: Input) -> Iterator[Edit]:
                 )
 
             yield Edit(Cause(f"{FOLDER}/{path}", 1, 1, path, "", "other content"), exchange)
+
+
+@lru_cache(maxsize=16)  # of what many sites name, once
+def _values_of(before: Document, after: Document) -> tuple[_Value, ...]:
+    return tuple(_values(before.value, after.value, (), ()))
 
 
 def _values(before: Any, after: Any, old: Path, new: Path) -> Iterator[_Value]:

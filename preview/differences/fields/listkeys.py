@@ -23,10 +23,8 @@ def items_by_key(
     before: list[Any], after: list[Any], field: Field
 ) -> tuple[dict[str, Any], dict[str, Any]] | None:
     """The items of both lists by their keys; None where there are none, or not one for each item.
-
     Where an item is nothing but its keys, its first key alone tells whether it has changed or gone,
-    as long as that one is unique (Kubernetes lists ``value`` among the keys of an argument).
-    """
+    as long as that one is unique (Kubernetes lists ``value`` among the keys of an argument)."""
     if paths := field.key_paths:
         left, right = (_by(items, partial(_path_key, paths=paths)) for items in (before, after))
         return None if left is None or right is None else (left, right)
@@ -81,11 +79,9 @@ def _text(value: Any) -> str:
 
 
 def matching(before: Sequence[str], after: Sequence[str]) -> list[tuple[int, int, int]]:
-    """The runs of items that both sequences have in this order, as their indexes and length.
-
-    The last one, which may be empty, is where both end. Where as many items are equal at their
-    index as in any order, they stay there. Swapped sequences have the same runs, swapped.
-    """
+    """The runs of items that both sequences have in this order, as their indexes and length. The
+    last one, which may be empty, is where both end. Where as many items are equal at their index as
+    in any order, they stay there. Swapped sequences have the same runs, swapped."""
     start = _common(before, after)
     end = _common(before[start:][::-1], after[start:][::-1])
     left, right = before[start : len(before) - end], after[start : len(after) - end]
