@@ -13,7 +13,17 @@ from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
+from foresite.command import (
+    FAILED,
+    FOUND,
+    OK,
+    UsageError,
+    folder_at,
+    no_site,
+    repository,
+    show,
+    version,
+)
 from foresite.forge import forge
 from foresite.othercode import code_digest, make_objects_with, run_with
 from foresite.scratch import replace_files
@@ -114,6 +124,8 @@ def _part(options: argparse.Namespace) -> Part | None:
     if chosen and not options.head:
         raise UsageError(f"{chosen[0]} is about two commits: name them by --base and --head")
     if not options.shard:
+        if options.out:
+            folder_at(options.out, "name a folder for the reports, such as --out report")
         return None
     if options.fail_on or options.allow or options.request or options.exit_code:
         raise UsageError("a shard has no gates, which count over all sites: give them to --merge")
@@ -122,6 +134,12 @@ def _part(options: argparse.Namespace) -> Part | None:
     if not part.fits or not options.out:
         given = f"--shard {shorten(options.shard)}"
         raise UsageError(f"{given}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+    if options.out.is_dir():
+        instead = options.out / f"{part.number}.json"
+        raise UsageError(
+            f"--out {options.out} is a folder; a shard is one file: write --out {instead}"
+        )
+    folder_at(options.out.parent, "name a file below a folder, such as --out shards/1.json")
     return part
 
 

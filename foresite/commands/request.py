@@ -11,7 +11,7 @@ texts of all that are open, for a job on the protected branch that looks at each
 import argparse
 from pathlib import Path
 
-from foresite.command import OK, UsageError
+from foresite.command import OK, UsageError, folder_at
 from foresite.forge_api import Item, connect, read_event
 
 
@@ -22,6 +22,7 @@ def run(options: argparse.Namespace) -> int:
         return OK
     if options.repository is None:
         raise UsageError("--open needs --repository")
+    folder_at(options.out, "with --open, name a folder for a text of each pull request")
     forge = connect(options)
     pulls = forge.forge["pulls"]
     found = forge.patiently(lambda: list(forge.all(pulls["path"], state=pulls["state"])))

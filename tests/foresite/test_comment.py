@@ -541,6 +541,8 @@ def test_the_texts_of_all_that_are_open_into_a_branch(forge: FakeForge, tmp_path
     assert found == {"7.txt": "a\nb", "8.txt": ""}
     with pytest.raises(UsageError, match="needs --repository"):
         request.run(options(forge, tmp_path, open="main", repository=None))
+    with pytest.raises(UsageError, match="is no folder; with --open, name a folder"):
+        request.run(options(forge, tmp_path, open="main", out=tmp_path / "open" / "7.txt"))
 
 
 @pytest.mark.parametrize("content", [{}, {"push": 1}, {"merge_group": {}}])

@@ -358,7 +358,9 @@ def test_the_files_of_a_merge_are_those_of_one_run(
         (("--shard", "one", "--out", "x"), "write --shard I/N"),
         (("--shard", "1/2", "--out", "x", "--fail-on", "unknown"), "give them to --merge"),
         (("--shard", "1/2", "--out", "x", "--merge", "x"), "calls of their own"),
-        (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null"),
+        (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null is there and is no folder; name a"),
+        (("--shard", "1/2", "--out", "/"), "a shard is one file: write --out /1.json"),
+        (("--out", "/dev/null"), "is no folder; name a folder for the reports"),
     ],
 )
 def test_what_is_no_shard_says_what_to_write(
