@@ -118,12 +118,13 @@ def _maker(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> Maker
 
 def _part(options: argparse.Namespace) -> Part | None:
     """The shard that is asked for. Raises UsageError for what no shard or merge can be."""
-    chosen = [f"--{name}" for name in ("shard", "shards", "merge") if getattr(options, name)]
+    given = {"shard": options.shard is not None, "shards": options.shards, "merge": options.merge}
+    chosen = [f"--{name}" for name, there in given.items() if there]
     if len(chosen) > 1:
         raise UsageError(f"{' and '.join(chosen)} are calls of their own: give one of them")
     if chosen and not options.head:
         raise UsageError(f"{chosen[0]} is about two commits: name them by --base and --head")
-    if not options.shard:
+    if options.shard is None:
         if options.out:
             folder_at(options.out, "name a folder for the reports, such as --out report")
         return None
@@ -132,8 +133,8 @@ def _part(options: argparse.Namespace) -> Part | None:
     match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
     part = Part(*map(int, match.groups())) if match else Part(0, 0)
     if not part.fits or not options.out:
-        given = f"--shard {shorten(options.shard)}"
-        raise UsageError(f"{given}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+        asked = f"--shard {shorten(options.shard) or 'of nothing'}"
+        raise UsageError(f"{asked}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
     if options.out.is_dir():
         instead = options.out / f"{part.number}.json"
         raise UsageError(

@@ -353,6 +353,8 @@ def test_the_files_of_a_merge_are_those_of_one_run(
     [
         (("--shard", "1/2"), "--out FILE"),
         (("--shard", "0/2", "--out", "x"), "write --shard I/N"),
+        (("--shard", ""), "--shard of nothing: write --shard I/N"),
+        (("--shard", "", "--merge", "x"), "calls of their own"),
         (("--shard", "3/2", "--out", "x"), "write --shard I/N"),
         (("--shard", "1/999", "--out", "x"), "write --shard I/N"),
         (("--shard", "one", "--out", "x"), "write --shard I/N"),
