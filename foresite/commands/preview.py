@@ -120,28 +120,36 @@ def _part(options: argparse.Namespace) -> Part | None:
     """The shard that is asked for. Raises UsageError for what no shard or merge can be."""
     given = {"shard": options.shard is not None, "shards": options.shards, "merge": options.merge}
     chosen = [f"--{name}" for name, there in given.items() if there]
+    wrong = list[str]()
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)} are calls of their own: give one of them")
+        wrong.append(f"{' and '.join(chosen)} are calls of their own: give one of them")
     if chosen and not options.head:
-        raise UsageError(f"{chosen[0]} is about two commits: name them by --base and --head")
-    if options.shard is None:
+        wrong.append(f"{chosen[0]} is about two commits: name them by --base and --head")
+    part = None
+    if options.shard is not None:
+        if options.fail_on or options.allow or options.request or options.exit_code:
+            wrong.append("a shard has no gates, which count over all sites: give them to --merge")
+        match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
+        part = Part(*map(int, match.groups())) if match else Part(0, 0)
+        if not part.fits or not options.out:
+            asked = f"--shard {shorten(options.shard) or 'of nothing'}"
+            wrong.append(f"{asked}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    _out(options, part)
+    return part
+
+
+def _out(options: argparse.Namespace, part: Part | None) -> None:
+    """Refuse an ``--out`` to which nothing could be written, before anything is judged."""
+    if part is None:
         if options.out:
             folder_at(options.out, "name a folder for the reports, such as --out report")
-        return None
-    if options.fail_on or options.allow or options.request or options.exit_code:
-        raise UsageError("a shard has no gates, which count over all sites: give them to --merge")
-    match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
-    part = Part(*map(int, match.groups())) if match else Part(0, 0)
-    if not part.fits or not options.out:
-        asked = f"--shard {shorten(options.shard) or 'of nothing'}"
-        raise UsageError(f"{asked}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+        return
     if options.out.is_dir():
-        instead = options.out / f"{part.number}.json"
-        raise UsageError(
-            f"--out {options.out} is a folder; a shard is one file: write --out {instead}"
-        )
+        instead = f"write --out {options.out / f'{part.number}.json'}"
+        raise UsageError(f"--out {options.out} is a folder; a shard is one file: {instead}")
     folder_at(options.out.parent, "name a file below a folder, such as --out shards/1.json")
-    return part
 
 
 def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen]) -> Terms:

@@ -375,8 +375,21 @@ def test_what_is_no_shard_says_what_to_write(
     assert words in capsys.readouterr().err
 
 
-def test_shards_are_of_commits(ready: tuple[Path, dict[str, bytes]]) -> None:
+def test_shards_are_of_commits_and_all_that_is_wrong_is_said_at_once(
+    ready: tuple[Path, dict[str, bytes]], capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["--root", str(ready[0]), "preview", "--shards"]) == 2
+    assert main(["--root", str(ready[0]), "preview", "--shard", "0/4", "--exit-code"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    for words in ("by --base and --head; ", "give them to --merge; ", "--shard 0/4: write --shard"):
+        assert words in said
+
+
+def test_a_number_with_a_nought_before_it_is_the_same_shard(
+    ready: tuple[Path, dict[str, bytes]], tmp_path: Path
+) -> None:
+    assert run(ready[0], "--shard", "01/02", "--out", str(tmp_path / "1")) == 0
+    assert (tmp_path / "1").read_bytes() == ready[1]["1"]
 
 
 def test_shards_are_said_only_where_one_machine_takes_longer_than_a_minute(
