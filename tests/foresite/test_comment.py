@@ -334,6 +334,12 @@ def test_only_github_has_events_of_other_runs(gitlab: FakeForge, file: Path) -> 
     assert gitlab.requests == []
 
 
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_number_that_no_request_has_is_refused(forge: FakeForge, file: Path, number: int) -> None:
+    assert f"--pull {number}: write the number" in refused(forge, file, pull=number)
+    assert forge.requests == []
+
+
 def test_a_redirect_does_not_take_the_token_along(forge: FakeForge, file: Path) -> None:
     forge.failures = [(302, {"Location": f"{forge.url}/elsewhere"})]
     assert "302" in (said := refused(forge, file)) and "none is followed" in said
