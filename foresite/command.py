@@ -75,13 +75,6 @@ def count(number: int, noun: str, many: str = "") -> str:
     return f"{number} {noun if number == 1 else many or f'{noun}s'}"
 
 
-def folder_at(out: Path, advice: str) -> None:
-    """Raises UsageError where ``--out`` names a folder that cannot be, as a file is in its way."""
-    there = next((each for each in (out, *out.parents) if os.path.lexists(each)), out)
-    if not there.is_dir():
-        raise UsageError(f"--out {out}: {there} is there and is no folder; {advice}")
-
-
 def no_site(root: Path) -> str:
     """The complaint where a command has no site to work on."""
     return f"there is no site in {root / 'sites'}; write one: foresite new SITE --like lab-1"

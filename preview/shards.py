@@ -175,9 +175,8 @@ def _misfit(error: Exception) -> str:
     """Where a report has its first fault, and of what kind; pydantic's words are for nobody."""
     if isinstance(error, UsageError):
         return str(error)
-    first: Any = {"type": "effect", "loc": ()}
-    if isinstance(error, ValidationError):
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    none: Any = {"type": "effect", "loc": ()}
+    first = error.errors()[0] if isinstance(error, ValidationError) else none
     ours = takewhile(lambda step: str(step).replace("_", "").isalnum(), first["loc"])
     kinds = _SAID.table("kinds", place=shorten(".".join(map(str, ours)) or "its start", 100))
     return str(kinds.get(first["type"], kinds["other"]))

@@ -13,20 +13,10 @@ from pathlib import Path
 
 from components.effects.vocabulary import Impact
 from foresite import parallel
-from foresite.command import (
-    FAILED,
-    FOUND,
-    OK,
-    UsageError,
-    folder_at,
-    no_site,
-    repository,
-    show,
-    version,
-)
+from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
 from foresite.forge import forge
 from foresite.othercode import code_digest, make_objects_with, run_with
-from foresite.scratch import replace_files
+from foresite.scratch import folder_at, replace_files
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
@@ -142,14 +132,12 @@ def _part(options: argparse.Namespace) -> Part | None:
 
 def _out(options: argparse.Namespace, part: Part | None) -> None:
     """Refuse an ``--out`` to which nothing could be written, before anything is judged."""
-    if part is None:
-        if options.out:
-            folder_at(options.out, "name a folder for the reports, such as --out report")
-        return
-    if options.out.is_dir():
+    if part and options.out.is_dir():
         instead = f"write --out {options.out / f'{part.number}.json'}"
         raise UsageError(f"--out {options.out} is a folder; a shard is one file: {instead}")
-    folder_at(options.out.parent, "name a file below a folder, such as --out shards/1.json")
+    if options.out:
+        better = "a file, as --out shards/1.json" if part else "a folder, as --out report"
+        folder_at(options.out.parent if part else options.out, f"name {better}")
 
 
 def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen]) -> Terms:

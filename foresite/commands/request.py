@@ -11,8 +11,9 @@ texts of all that are open, for a job on the protected branch that looks at each
 import argparse
 from pathlib import Path
 
-from foresite.command import OK, UsageError, folder_at
+from foresite.command import OK, UsageError
 from foresite.forge_api import Item, connect, read_event
+from foresite.scratch import folder_at
 
 
 def run(options: argparse.Namespace) -> int:

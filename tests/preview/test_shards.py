@@ -362,7 +362,7 @@ def test_the_files_of_a_merge_are_those_of_one_run(
         (("--shard", "1/2", "--out", "x", "--merge", "x"), "calls of their own"),
         (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null is there and is no folder; name a"),
         (("--shard", "1/2", "--out", "/"), "a shard is one file: write --out /1.json"),
-        (("--out", "/dev/null"), "is no folder; name a folder for the reports"),
+        (("--out", "/dev/null"), "is no folder; name a folder, as --out report"),
     ],
 )
 def test_what_is_no_shard_says_what_to_write(
