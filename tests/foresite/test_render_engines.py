@@ -229,10 +229,19 @@ def test_the_report_says_what_an_engine_does_not_do(
 ) -> None:
     root = repository(tmp_path / "in")
     file = root / "sites" / "lab-1.yaml"
-    file.write_text(file.read_text() + "\npolicies: {advisory: [image-digest]}\n")
+    more = """
+policies: {advisory: [image-digest]}
+maintenance:
+  time_zone: Asia/Tokyo
+  freezes: [{first_day: "2026-12-24", last_day: "2027-01-03", reason: nobody is at work}]
+"""
+    url = "monitoring:\n  prometheus_url: https://prometheus.example\n"
+    file.write_text(file.read_text().replace("monitoring:\n", url) + more)
     assert rendered(root, tmp_path / "out", "--format", "json") == OK
     report = json.loads(capsys.readouterr().out)
-    _, lax, apart, _ = report["advice"]
-    assert lax.startswith("admission policies of 1 sites only warn: lab-1 (")
+    _, lax, windows, alerts, apart, _ = report["advice"]
+    assert lax.startswith("admission policies only warn at 1 of the sites: lab-1 (")
+    assert "maintenance" in windows and windows.endswith(": lab-1")
+    assert "prometheus_url" in alerts and alerts.endswith(": lab-1")
     assert apart.endswith("mgmt-jp-east (1), mgmt-lab (0)")
     assert report["engine"] == "flux"
