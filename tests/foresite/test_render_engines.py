@@ -63,7 +63,7 @@ def made(
 
 
 def test_all_folders_are_as_without_an_engine_and_the_engines_is_beside_them(
-    made: tuple[str, Path], tmp_path: Path
+    made: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine, out = made
     root = out.parent / "in"
@@ -77,6 +77,8 @@ def test_all_folders_are_as_without_an_engine_and_the_engines_is_beside_them(
     listed = {f"{engine}/{path}" for path in index["files"]} | {f"{engine}/{render.INDEX}"}
     assert listed == mine.keys()
     assert rendered(root, out, engine=engine) == OK
+    said = capsys.readouterr().out
+    assert (": 1 object\n" in said) == (engine == "flux") and ": 1 objects" not in said
     assert tree(out) == found
 
 
@@ -123,6 +125,18 @@ REFUSED = {
     ("fleet.yaml", "fleet-1", "refs/tags/fleet-1"): "fleet.yaml:5:8: invalid-value",
     ("fleet.yaml", "tag: fleet-1", "branch: a.lock"): "fleet.yaml:5:11: invalid-value",
 }
+
+
+def test_sites_and_management_clusters_are_counted_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repository(tmp_path / "in", "rings: {}\n")
+    assert rendered(root, tmp_path / "out") == FOUND
+    assert "2 sites and 2 management clusters checked: 1 problem" in capsys.readouterr().out
+    (root / "management" / "mgmt-lab.yaml").write_text("{}\n")
+    arguments = ["render", "--management", "mgmt-lab", "--out", str(tmp_path / "out")]
+    assert main(["--root", str(root), *arguments]) == FOUND
+    assert "\n1 management cluster checked: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("edit", REFUSED, ids=str)
