@@ -112,6 +112,9 @@ REPOSITORY, LAB = "repository: https://git.example/fleet-manifests.git", "sites/
 REFUSED = {
     ("fleet.yaml", FILE, "rings: {}\n"): "fleet.yaml:1:1: missing-field",
     ("fleet.yaml", "git.example", "u:hunter2@git.example"): "fleet.yaml:3:",
+    ("fleet.yaml", "git.example", "git.example:99999"): "fleet.yaml:3:15: invalid-value",
+    ("fleet.yaml", "example/", "example/../"): "fleet.yaml:3:15: invalid-value",
+    ("fleet.yaml", "example/", "example/./"): "fleet.yaml:3:15: invalid-value",
     ("fleet.yaml", ": rendered", ": ../rendered"): "fleet.yaml:4:9: invalid-value",
     ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
     ("fleet.yaml", "path: rendered", "namespace: other"): "fleet.yaml:4:3: unknown-field",
