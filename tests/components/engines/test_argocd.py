@@ -159,7 +159,7 @@ def test_a_cluster_that_argo_cd_cannot_know_gets_nothing_and_that_is_said() -> N
     found = fleet(*(site(f"s{number}", 0, context=None) for number in range(9)))
     assert "Application cluster.s0" not in objects(found)
     said = " ".join(argocd.advice(found))
-    assert "9 sites" in said and "s7, …" in said and "s8" not in said
+    assert "9 of the sites" in said and "s7, …" in said and "s8" not in said
     assert len([*argocd.advice(fleet(site("a", 0), MANAGEMENT))]) == 1
 
 
