@@ -1,5 +1,5 @@
 """Rings wait under the real Flux, with the real controllers of Cluster API, and Flux deletes
-nothing. One run, in seven to eleven minutes on two cores that are busy."""
+nothing. One run, in six to eleven minutes on two cores that are busy."""
 
 from typing import Any
 
