@@ -9,7 +9,6 @@ applied there, and a ConfigMap in place of those of the others (flux_fleet.py).
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,7 +21,7 @@ from controlplane import Client, install_crds
 from tests.real.live import world
 from tests.real.live.flux_fleet import NAMESPACE, POOL, SITES, STATES, Hosts, render, repository
 from tests.real.live.flux_servers import controllers, git_server
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 from tests.real.live.settled import settled
 from tests.real.live.watch import Mirror, condition
@@ -251,10 +250,9 @@ def deleted(play: Play) -> Json:
 STEPS = (first, good, bad, removed, drift, deleted)
 
 
-def main(arguments: list[str]) -> int:
-    """Play all steps in one world, and write ``result.json``."""
-    raise_loopback()
-    out, tools, clock = Path(arguments[0]), locate(GROUPS), time.monotonic()
+def main(out: Path) -> Json:
+    """Play all steps in one world."""
+    tools, clock = locate(GROUPS), time.monotonic()
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", out / "work"], check=True)
     with world.managed(tools, out) as (plane, client, mirror), plane.client() as its_own:
         folders = [
@@ -275,10 +273,8 @@ def main(arguments: list[str]) -> int:
         finally:
             hosts.stop()
     counted = {"changes": play.stale[0], "stale": play.stale[1]}
-    result = {**play.seen, **counted, "seconds": time.monotonic() - clock}
-    (out / "result.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
-    return 0
+    return {**play.seen, **counted, "seconds": time.monotonic() - clock}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -9,7 +9,6 @@ import contextlib
 import io
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,7 +24,7 @@ from tests.kit.preview_repository import Repository
 from tests.kit.trial_repository import small_sites
 from tests.real.live import world
 from tests.real.live.fake_metal3 import FakeMetal3, Life
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.recorder import CONTROL
 from tests.real.live.run import GROUPS
 from tests.real.live.state import UBUNTU, start
@@ -186,10 +185,8 @@ def prepare(client: Client, out: Path) -> None:
         world.prepare(client, name, out)
 
 
-def main(arguments: list[str]) -> int:
-    """Make the experiment, and write ``result.json``."""
-    raise_loopback()
-    out = Path(arguments[0])
+def main(out: Path) -> list[dict[str, Any]]:
+    """Make the experiment."""
     os.environ["FORESITE_TRIAL"] = str(out / "plane")
     found = repository(out / "repository")
     tools = locate(GROUPS)
@@ -205,12 +202,10 @@ def main(arguments: list[str]) -> int:
         hosts, order = Hosts(its_own, mirror), Order(mirror)
         hosts.start()
         try:
-            seen = experiment(found, hosts, order)
+            return experiment(found, hosts, order)
         finally:
             hosts.stop()
-    (out / "result.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
-    return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -3,9 +3,6 @@ of before, after a controller has seen a new template; and that no gate passes o
 ``limited`` (the managers' default) or ``free``; sizes are those of up to three pools.
 """
 
-import contextlib
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,7 +12,7 @@ from controlplane import Manifest
 from foresite.delivery.rings.health import Seen, Wanted, health
 from tests.real.live import world
 from tests.real.live.conduct import Conduct, _made
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.recorder import CONTROL, group_of
 from tests.real.live.run import GROUPS
 from tests.real.live.state import Edit, boot, start
@@ -124,16 +121,11 @@ def measure(here: world.World, directory: Path, sizes: list[int]) -> list[dict[s
     ]  # fmt: skip
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, and write ``result.json``."""
-    raise_loopback()
-    out, pace, sizes = Path(arguments[0]), arguments[1], [int(each) for each in arguments[2:]]
-    with contextlib.ExitStack() as stack:
-        running = world.running(locate(GROUPS), out, limited=pace == "limited")
-        found = measure(stack.enter_context(running), out, sizes)
-    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return 0
+def main(out: Path, pace: str, *sizes: str) -> list[dict[str, Any]]:
+    """Measure."""
+    with world.running(locate(GROUPS), out, limited=pace == "limited") as here:
+        return measure(here, out, [*map(int, sizes)])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)
