@@ -23,14 +23,13 @@ from tests.real.live.flux_fleet import NAMESPACE, POOL, SITES, STATES, Hosts, re
 from tests.real.live.flux_servers import controllers, git_server
 from tests.real.live.namespace import record
 from tests.real.live.patch import merge
-from tests.real.live.settled import settled
+from tests.real.live.settled import observed, settled
 from tests.real.live.watch import Mirror, condition
 from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api", "engines")
 WATCH_SECONDS, LIMIT_SECONDS = 10.0, 480.0
 FLUX = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
-CLUSTER = "cluster.x-k8s.io/v1beta2"
 WHOLE = ("BareMetalHost", "Cluster", "MachineDeployment", "KubeadmControlPlane", "Machine",
          "MachineHealthCheck")  # fmt: skip
 """Kinds that a site consists of."""
@@ -60,7 +59,7 @@ class Play:
             self._note_revision(now, now.get("status", {}))
         if now and kind == "MachineDeployment":
             status, wanted = now.get("status", {}), now["spec"]["replicas"]
-            if status.get("observedGeneration") == now["metadata"]["generation"]:
+            if observed(now):
                 done = status.get("upToDateReplicas") == status.get("replicas") == wanted
                 quiet = done and condition(now, "RollingOut").get("status") == "False"
                 self.stale[0] += 1
@@ -260,18 +259,18 @@ def main(out: Path) -> Json:
         ]
         crds = [path for each in folders for path in each.glob("*.toolkit.fluxcd.io_*.yaml")]
         install_crds(client, [yaml.safe_load(path.read_text()) for path in crds])
-        for each in ((CLUSTER, "Cluster"), (CLUSTER, "MachineHealthCheck"), FLUX):
-            mirror.follow(*each)
-        hosts = Hosts(its_own, mirror)
-        hosts.start()
-        try:
-            with git_server(out) as url, controllers(tools, out, plane.kubeconfig()):
-                play = Play(out, client, mirror, hosts, f"{url}/work/.git")
-                for step in STEPS:
-                    play.seen[step.__name__] = step(play)
-                    print(f"{time.monotonic() - clock:6.1f} {step.__name__}", flush=True)
-        finally:
-            hosts.stop()
+        for each in ("Cluster", "MachineHealthCheck"):
+            mirror.follow(world.CLUSTER, each)
+        mirror.follow(*FLUX)
+        with (
+            Hosts(its_own, mirror) as hosts,
+            git_server(out) as url,
+            controllers(tools, out, plane.kubeconfig()),
+        ):
+            play = Play(out, client, mirror, hosts, f"{url}/work/.git")
+            for step in STEPS:
+                play.seen[step.__name__] = step(play)
+                print(f"{time.monotonic() - clock:6.1f} {step.__name__}", flush=True)
     counted = {"changes": play.stale[0], "stale": play.stale[1]}
     return {**play.seen, **counted, "seconds": time.monotonic() - clock}
 

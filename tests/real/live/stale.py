@@ -13,8 +13,9 @@ from foresite.delivery.rings.health import Seen, Wanted, health
 from tests.real.live import world
 from tests.real.live.conduct import Conduct, _made
 from tests.real.live.namespace import record
-from tests.real.live.recorder import CONTROL, group_of
+from tests.real.live.recorder import CONTROL
 from tests.real.live.run import GROUPS
+from tests.real.live.settled import members, observed
 from tests.real.live.state import Edit, boot, start
 from tests.real.live.watch import Mirror, condition
 from tools.toolchain import locate
@@ -31,8 +32,9 @@ class Watch:
         self._here, self._wanted = here, Wanted(made)
         self._mirror: Mirror = here.mirror
         _, self.kind, self.namespace, self.name = made.key
-        self.group = CONTROL if self.kind == "KubeadmControlPlane" else self.name
-        self._before = {each["metadata"]["uid"] for each in self._machines()}
+        group = CONTROL if self.kind == "KubeadmControlPlane" else self.name
+        machines = members(self._mirror, "Machine", group, self.namespace)
+        self._before = {each["metadata"]["uid"] for each in machines}
         self.size, self._generation = len(self._before), self._body()["metadata"]["generation"]
         self.seen = self.moved = self.passed = 0.0
         self.early: list[str] = []
@@ -42,13 +44,10 @@ class Watch:
         assert body is not None
         return body
 
-    def _machines(self) -> list[Manifest]:
-        return [each for each in self._mirror.all("Machine") if group_of(each) == self.group]
-
     def hear(self) -> None:
         """Look at the object as it is now."""
         body, now = self._body(), time.monotonic()
-        if body["metadata"]["generation"] == self._generation or not _observed(body):
+        if body["metadata"]["generation"] == self._generation or not observed(body):
             return
         self.seen = self.seen or now
         if not self.moved and not _naive(body):
@@ -61,20 +60,8 @@ class Watch:
         """Where it passed, see by the server itself that the machines of before are gone."""
         if self.passed and not self.early:
             left = self._here.client.request("GET", "/apis/cluster.x-k8s.io/v1beta2/machines")
-            old = [
-                e["metadata"]["name"] for e in left["items"] if e["metadata"]["uid"] in self._before
-            ]
-            self.early = [name for name in old if group_of_name(left["items"], name) == self.group]
-
-
-def group_of_name(bodies: list[Manifest], name: str) -> str:
-    """The group of the Machine of that name."""
-    return next(group_of(each) for each in bodies if each["metadata"]["name"] == name)
-
-
-def _observed(body: Manifest) -> bool:
-    status: Any = body.get("status", {})
-    return bool(status.get("observedGeneration") == body["metadata"]["generation"])
+            names = (each["metadata"] for each in left["items"])
+            self.early = [each["name"] for each in names if each["uid"] in self._before]
 
 
 def _naive(body: Manifest) -> bool:
