@@ -3,8 +3,10 @@
 from collections.abc import Iterable
 from typing import Any
 
-from components.engines.fleet import Fleet, Member, Place
+from components.engines.fleet import Fleet, Member, Place, member
 from components.making.manifest import Json, Target
+from components.site import site_objects
+from schemas.facts.site import Site
 from schemas.kubernetes.objects import check_object
 from schemas.model.fleet import Manifests, Rings
 
@@ -31,6 +33,11 @@ def fleet(*members: Member, soak: int = 0, **manifests: str | None) -> Fleet:
     where = {"repository": "https://git.example/fleet.git", "tag": "fleet-1", **manifests}
     rings = Rings(soak_minutes=soak, late_minutes=60)
     return Fleet(rings, Manifests.model_validate(where), members)
+
+
+def fleet_of(sites: Iterable[Site]) -> Fleet:
+    """The fleet of real sites."""
+    return fleet(*(member(each, site_objects(each)) for each in sites), soak=30)
 
 
 def objects(groups: Iterable[list[Json]], own: str = "") -> dict[str, Json]:
