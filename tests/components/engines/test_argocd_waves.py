@@ -15,12 +15,13 @@ import pytest
 from components.engines import argocd
 from components.making.dump import dump_all
 from components.making.manifest import Json
-from controlplane import ApiError, Client, ControlPlane
+from controlplane import Client, ControlPlane
 from controlplane.trial import serve
 from tests.components.engines.test_argocd_health import CASES, RULES, TABLES, edited, timed
 from tests.kit.engine_fleets import MANAGEMENT, fleet, site
 from tests.kit.go_programs import program
 from tests.kit.repository import ROOT
+from tests.kit.trial import count
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 KINDS = {
@@ -31,7 +32,6 @@ KINDS = {
     "calm": ("cluster.x-k8s.io/v1beta2", "MachineHealthCheck"),
 }
 APP = KINDS["application"]
-TOO_EARLY = 429
 PATIENCE_SECONDS, WATCH_SECONDS = 60.0, 2.0
 RING = ("management.mgmt", "a", "held")
 
@@ -57,13 +57,9 @@ class Root:
 
     def given(self) -> set[str]:
         """The names of the Applications that have the tag."""
-        try:
-            found = self._client.items(*APP, "argocd")
-        except ApiError as error:  # the kind is new to the server, which prepares for it
-            if error.status != TOO_EARLY:
-                raise
+        if not count(self._client, *APP, "argocd"):  # or the kind is new to the server
             return set()
-        at = self._tag
+        at, found = self._tag, self._client.items(*APP, "argocd")
         return {e["metadata"]["name"] for e in found if e["spec"]["source"]["targetRevision"] == at}
 
     def has_given(self, *names: str) -> None:

@@ -24,7 +24,7 @@ from tests.real.live.flux_servers import controllers, git_server
 from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 from tests.real.live.settled import observed, settled
-from tests.real.live.watch import Mirror, condition
+from tests.real.live.watch import Mirror, condition, key_of
 from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api", "engines")
@@ -68,7 +68,7 @@ class Play:
                 )
 
     def _note_revision(self, now: Json, status: Json) -> None:
-        name = f"{now['metadata']['namespace']}/{now['metadata']['name']}"
+        name = "/".join(key_of(now))
         if tried := status.get("lastAttemptedRevision"):
             self.began.setdefault((name, tried), time.monotonic())
         passed = name, status.get("lastAppliedRevision", "")
@@ -98,12 +98,9 @@ class Play:
         end = time.monotonic() + LIMIT_SECONDS
         while not done():
             if self.hosts.fault or time.monotonic() > end:
-                said = {
-                    f"{each['metadata']['namespace']}/{each['metadata']['name']}": condition(
-                        each, "Ready"
-                    )
-                    for each in self.mirror.all(FLUX[1])
-                }
+                said = [
+                    (key_of(each), condition(each, "Ready")) for each in self.mirror.all(FLUX[1])
+                ]
                 raise TimeoutError(f"{what}: {json.dumps(said, indent=1)} {self.hosts.fault}")
             time.sleep(0.1)
 
