@@ -27,6 +27,7 @@ from tests.kit.repository import ROOT
 from tests.kit.state_stores import POSTGRES_PASSWORD, SECRET, Store, postgres, s3
 from tests.kit.trial import expect, kill, manifests_of
 from tests.kit.trial_repository import small_sites
+from tests.kit.waiting import until
 from tools.toolchain import locate
 from tools.toolchain.environment import environment
 
@@ -228,14 +229,10 @@ def locks(bucket: Path) -> Iterator[Path]:
 
 def half_way(api: ControlPlane, bucket: Path) -> Json:
     """The lock of a run that has made an object by now."""
-    until = time.monotonic() + 300
     with api.client() as client:
-        while time.monotonic() < until:
-            for path in locks(bucket) if client.get("v1", "Namespace", SITE) else ():
-                found: Json = json.loads(path.read_text())
-                return found
-            time.sleep(0.05)
-    raise AssertionError("no run took the lock")
+        until(lambda: client.get("v1", "Namespace", SITE) and [*locks(bucket)], 300, 0.05)
+    found: Json = json.loads(next(locks(bucket)).read_text())
+    return found
 
 
 def save(operator: Operator) -> dict[str, Path]:
