@@ -23,7 +23,7 @@ from components.site import site_objects
 from foresite import parallel
 from foresite.command import FOUND, OK, UsageError, no_site, print_report, repository
 from foresite.commands.check import Examined, examine, findings, show_problems, stacks
-from foresite.scratch import clear, put, scratch
+from foresite.scratch import clear, folder_at, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
@@ -51,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "--for takes the whole fleet, as rings wait: leave sites and management out"
         )
+    folder_at(options.out, "name a folder for the manifests, as --out rendered")
     loaded = stacks(root, [STACK + options.management] if options.management else options.sites)
     if not loaded:
         raise UsageError(no_site(root))

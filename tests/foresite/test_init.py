@@ -156,7 +156,9 @@ class Artifacts(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         self.tokens.append((self.path, self.headers.get("Authorization")))
-        listed = {"artifacts": [{"id": 5, "name": "report"}, {"id": 6, "name": "other"}]}
+        listed = {"artifacts": [{"id": 6, "name": "other"}]}
+        if "/runs/1/" in self.path:
+            listed["artifacts"].append({"id": 5, "name": "report"})
         elsewhere = f"http://localhost:{self.server.server_port}/blob"  # type: ignore[attr-defined]
         self.send_response(302 if self.path.endswith("/artifacts/5/zip") else 200)
         self.send_header("Location", elsewhere)
@@ -179,20 +181,26 @@ def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_pat
     thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     env = {
-        "PATH": os.environ["PATH"], "RUN": "1", "GITHUB_TOKEN": "canary",
+        "PATH": os.environ["PATH"], "GITHUB_TOKEN": "canary",
         "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "o/n",
         "GITHUB_API_URL": f"http://127.0.0.1:{server.server_port}/api/v3",
     }  # fmt: skip
     script = step["run"].replace("--proto =https", "--noproxy '*'")
     try:
-        done = subprocess.run(
-            ["bash", "-e", "-c", script], env=env, capture_output=True, text=True, check=False
-        )
+        done, none = (
+            subprocess.run(
+                ["bash", "-e", "-c", script], env={**env, "RUN": number},
+                capture_output=True, text=True, check=False,
+            )
+            for number in ("1", "2")
+        )  # fmt: skip
     finally:
         server.shutdown()
         server.server_close()
         thread.join()
     assert done.returncode == 0, done.stderr
+    assert none.returncode == 1
+    assert none.stderr == "run 2 has left no report: see why its job made none\n"
     assert (tmp_path / "report" / "comment.md").stat().st_size == 100_000
     assert [token for path, token in Artifacts.tokens if path == "/blob"] == [None]
     assert {token for path, token in Artifacts.tokens if path != "/blob"} == {"Bearer canary"}

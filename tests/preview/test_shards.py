@@ -250,7 +250,8 @@ def refused(root: Path, files: list[Path], words: str, capsys: pytest.CaptureFix
     assert (code, found["impact"], found["certain"]) == (2, "unknown", False)
     assert {site["state"] for site in found["sites"]} == {State.INVALID.value}
     assert len(found["entries"]) == 1
-    assert words in json.dumps(found["sites"][0]["problems"])
+    said = json.dumps(found["sites"][0]["problems"])
+    assert words in said and not re.search(r"input_|pydantic|validation error|unpack", said)
 
 
 def made(file: Path, make: Callable[[Path], object]) -> Path:
@@ -325,12 +326,16 @@ def test_the_files_of_a_merge_are_those_of_one_run(before: Ready, tmp_path: Path
     [
         (("--shard", "1/2"), "--out FILE"),
         (("--shard", "0/2", "--out", "x"), "write --shard I/N"),
+        (("--shard", ""), "--shard of nothing: write --shard I/N"),
+        (("--shard", "", "--merge", "x"), "calls of their own"),
         (("--shard", "3/2", "--out", "x"), "write --shard I/N"),
         (("--shard", "1/999", "--out", "x"), "write --shard I/N"),
         (("--shard", "one", "--out", "x"), "write --shard I/N"),
         (("--shard", "1/2", "--out", "x", "--fail-on", "unknown"), "give them to --merge"),
         (("--shard", "1/2", "--out", "x", "--merge", "x"), "calls of their own"),
-        (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null"),
+        (("--shard", "1/2", "--out", "/dev/null/x"), "/dev/null is there and is no folder; name a"),
+        (("--shard", "1/2", "--out", "/"), "a shard is one file: write --out /1.json"),
+        (("--out", "/dev/null"), "is no folder; name a folder, as --out report"),
     ],
 )
 def test_what_is_no_shard_says_what_to_write(
@@ -340,8 +345,20 @@ def test_what_is_no_shard_says_what_to_write(
     assert words in capsys.readouterr().err
 
 
-def test_shards_are_of_commits(before: Ready) -> None:
+def test_shards_are_of_commits_and_all_that_is_wrong_is_said_at_once(
+    before: Ready, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert main(["--root", str(before[0]), "preview", "--shards"]) == 2
+    assert main(["--root", str(before[0]), "preview", "--shard", "0/4", "--exit-code"]) == 2
+    said = capsys.readouterr().err.splitlines()[-1]
+    for words in ("by --base and --head; ", "give them to --merge; ", "--shard 0/4: write --shard"):
+        assert words in said
+
+
+def test_a_number_with_a_nought_before_it_is_the_same_shard(before: Ready, tmp_path: Path) -> None:
+    root, (one, _) = before
+    assert run(root, "--shard", "01/02", "--out", str(tmp_path / "1")) == 0
+    assert (tmp_path / "1").read_bytes() == one.read_bytes()
 
 
 def test_shards_are_said_only_where_one_machine_takes_longer_than_a_minute(

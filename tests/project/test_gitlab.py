@@ -238,9 +238,12 @@ def test_a_schedule_on_the_protected_branch_writes_the_notes(
     assert "tokyo-1" in note and fake.strange == []
     assert fake.requests.count("GET /user") == 1, "what has its note is not previewed again"
     conflict(origin)
+    # One before it has no commits that can be had: the job fails, and writes the notes of the rest.
+    fake.pulls.insert(0, {"iid": 6, "description": "", "target_branch": "main"})
     with serving(fake):
         code, said = run("comment", origin, tmp_path, "main", **env | {"CI_API_V4_URL": fake.url})
-    assert code == 0 and "conflicts with main" in fake.bodies()[0], said
+    (note,) = fake.bodies()
+    assert code == 1 and "conflicts with main" in note, said
 
 
 def conflict(origin: Repository) -> None:
@@ -262,14 +265,15 @@ def test_the_job_that_the_page_has_for_forgejo_writes_the_comments(
         {"number": 7, "body": None, "base": {"ref": "main"}, "owner": "o", "branch": "request"}
     ]
     text = text.replace('"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"', f'"{origin.root}"')
-    for words in ("tokyo-1", "conflicts with main"):
+    for words, wanted in (("tokyo-1", 0), ("conflicts with main", 1)):
         with serving(fake):
             code, said = run(
                 text, origin, tmp_path, "main", GITHUB_API_URL=fake.url, GITHUB_TOKEN=TOKEN,
                 GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
             )  # fmt: skip
-        assert code == 0, said
+        assert code == wanted, said
         (comment,) = fake.bodies()
         assert words in comment and fake.strange == []
         conflict(origin)
+        fake.pulls.insert(0, {**fake.pulls[0], "number": 6})  # its commits cannot be had
         shutil.rmtree(tmp_path / "sites")
