@@ -6,17 +6,13 @@ from components.engines import ENGINES
 from components.engines.fleet import Fleet, advice, member
 from components.site import site_objects
 from schemas.kubernetes.objects import check_object
-from schemas.model.fleet import Manifests, Rings
 from tests.golden import every_site
-
-MANIFESTS = Manifests(repository="https://git.example/fleet.git", tag="fleet-1")
+from tests.kit.engine_fleets import fleet_of
 
 
 @pytest.fixture(scope="module")
 def fleet() -> Fleet:
-    return Fleet(
-        Rings(), MANIFESTS, tuple(member(s, site_objects(s)) for s in every_site().values())
-    )
+    return fleet_of(every_site().values())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
