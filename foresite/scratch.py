@@ -10,7 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
-from foresite.command import say
+from foresite.command import UsageError, say
 
 _MARK = "foresite-"
 _ASIDE = "aside"
@@ -42,6 +42,13 @@ def replace_files(folder: Path, files: Mapping[str, bytes]) -> None:
             (fresh / name).write_bytes(data)
         for name in files:
             os.replace(fresh / name, folder / name)
+
+
+def folder_at(out: Path, advice: str) -> None:
+    """Raises UsageError where ``--out`` names a folder that cannot be, as a file is in its way."""
+    there = next((each for each in (out, *out.parents) if os.path.lexists(each)), out)
+    if not there.is_dir():
+        raise UsageError(f"--out: {there} is there and is no folder; {advice}")
 
 
 def put(fresh: Path, folder: Path) -> None:

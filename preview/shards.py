@@ -8,12 +8,12 @@ makes every site unknown.
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from itertools import groupby, repeat
+from itertools import groupby, repeat, takewhile
 from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
-from pydantic import ConfigDict
+from pydantic import ConfigDict, ValidationError
 
 from components.effects.vocabulary import ABSENT, FieldChange
 from components.making.told import Told
@@ -115,7 +115,7 @@ def _runs(items: Iterable[T]) -> Runs[T]:
 
 def _items(runs: Runs[T]) -> tuple[T, ...]:
     if not all(number > 0 for number, _ in runs) or sum(number for number, _ in runs) > LONGEST:
-        raise ValueError(f"a run of values is empty, or all have more than {LONGEST}")
+        raise UsageError(f"a run of values is empty, or all have more than {LONGEST}")
     return tuple(item for number, item in runs for item in repeat(item, number))
 
 
@@ -156,8 +156,8 @@ def _read(
         judged = {each.name: _checked(each) for each in report.judged}
     except OSError as error:
         row, what = "unread", str(error.strerror)
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
-        what = shorten(" ".join(str(error).splitlines()[:3]), 200)
+    except (ValueError, LookupError, TypeError, AttributeError, UsageError) as error:
+        what = _misfit(error)
     else:
         wrong = [name for name, said in terms if getattr(report.terms, name) != said]
         if report.part.fits and not wrong:
@@ -171,9 +171,20 @@ def _read(
     return None
 
 
+def _misfit(error: Exception) -> str:
+    """Where a report has its first fault, and of what kind; pydantic's words are for nobody."""
+    if isinstance(error, UsageError):
+        return str(error)
+    none: Any = {"type": "effect", "loc": ()}
+    first = error.errors()[0] if isinstance(error, ValidationError) else none
+    ours = takewhile(lambda step: str(step).replace("_", "").isalnum(), first["loc"])
+    kinds = _SAID.table("kinds", place=shorten(".".join(map(str, ours)) or "its start", 100))
+    return str(kinds.get(first["type"], kinds["other"]))
+
+
 def _checked(judged: Judged) -> SitePreview | None:
-    """The effect on a site as it was before it was written. Raises ValueError, LookupError,
-    TypeError or AttributeError where it is none."""
+    """The effect on a site as it was before it was written. Raises UsageError,
+    ValueError, LookupError, TypeError or AttributeError where it is none."""
     if judged.effect is None:
         return None
     site = replace(judged.effect, hosts=_items(judged.hosts), objects=_items(judged.objects))
@@ -183,7 +194,7 @@ def _checked(judged: Judged) -> SitePreview | None:
         each.change.one.key  # noqa: B018  an object has a name
         indexes += each.reasons
     if site.name != judged.name or not all(0 <= i < len(site.reasons) for i in indexes):
-        raise ValueError(f"{shorten(judged.name)}: its effect is another's, or names no reason")
+        raise UsageError(f"{shorten(judged.name)}: its effect is another's, or names no reason")
     return _with_paths(site, _unmark, _unwrap)
 
 

@@ -22,7 +22,7 @@ from schemas.kubernetes.tables import write_pages
 from schemas.model.addresses import HttpUrl
 from schemas.model.fleet import FleetFile
 from schemas.model.management import ManagementFile
-from schemas.model.primitives import DnsLabel, Model, Network, docs_below
+from schemas.model.primitives import DnsLabel, Model, Network, docs_below, plain
 from schemas.model.region import BUNDLED, KEYS, RegionFile
 from schemas.model.site_file import SiteFile
 from schemas.reading.catalogue import hardware_catalogue, load_release, release_names
@@ -72,7 +72,7 @@ class _Generator(Generator):
         node = super().enum_schema(schema)
         texts = docs_below(schema["cls"])
         if texts:
-            shown = [_plain(texts.get(member.name, "")) for member in schema["members"]]
+            shown = [plain(texts.get(member.name, "")) for member in schema["members"]]
             node["enumDescriptions"] = shown
         return node
 
@@ -112,7 +112,7 @@ def _explain(node: Node) -> None:
         del node["default"]
     # What is cut short for an error message is no value to insert.
     examples = [each for each in node.pop("examples", []) if "…" not in str(each)]
-    texts = [_plain(node["description"])]
+    texts = [plain(node["description"])]
     if examples:
         node["examples"] = examples
     if "pattern" in node:
@@ -136,11 +136,6 @@ def _flat(raw: Node, models: dict[str, Node]) -> Node:
         if "enum" in node:
             node["enum"] = [*node["enum"], None]
     return {**node, **own}
-
-
-def _plain(text: str) -> str:
-    """A docstring on one line, without the marks of its markup."""
-    return " ".join(text.replace("``", "'").split())
 
 
 def _facts(node: Node) -> list[str]:

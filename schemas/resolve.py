@@ -13,7 +13,7 @@ from enum import Enum, StrEnum
 from typing import Any
 
 from schemas.facts.site import Site
-from schemas.model.primitives import Model, field_docs
+from schemas.model.primitives import Model, field_docs, plain
 from schemas.model.site_file import Pool, SiteFile
 from schemas.model.texts import nearest
 from schemas.reading.catalogue import BUILT_IN, Catalogues, catalogue_document
@@ -103,7 +103,7 @@ class _Walk:
             self._enter()
             step = self._next(steps)
             self._step(step)
-        description = " ".join(self.description.split())
+        description = plain(self.description)
         change, others = self._alternatives()
         by, replaces = "", ""
         if self.document is not None and self.origin is Origin.SITE_FILE:

@@ -40,6 +40,7 @@ class Member(NamedTuple):
     policies that only warn. ``places`` are the clusters that it has objects on, with what is
     written there; ``context`` is the name by which people know its own, once that answers.
     ``minutes`` are those in which all its machines are replaced, one pool after the other.
+    ``unasked`` has words for what it sets, and what ``foresite apply`` alone asks.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Member(NamedTuple):
     places: Mapping[Target, Place] = {}
     context: str | None = None
     minutes: int = 0
+    unasked: tuple[str, ...] = ()
 
 
 class Fleet(NamedTuple):
@@ -82,6 +84,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
     its_own, names = site.name.startswith(STACK), management_names(site)
     kinds = KINDS["management" if its_own else "site"]
     bindings = [e for e in every if e.group_kind == _BINDING]
+    alerts = site.file.monitoring and site.file.monitoring.prometheus_url
     ignored = ((identity(e.body)[:2], "/" + f.replace(".", "/")) for e in there for f in e.ignore)
     return Member(
         site.name,
@@ -99,6 +102,7 @@ def member(site: Site, objects: Mapping[str, Sequence[Manifest]], minutes: int =
         },
         context=site.file.cluster.context,
         minutes=minutes,
+        unasked=("windows",) * bool(site.file.maintenance) + ("alerts",) * bool(alerts),
     )
 
 
@@ -113,6 +117,8 @@ def advice(fleet: Fleet) -> Iterator[str]:
     yield TOLD.say("uncounted")
     lax = [f"{e.name} ({', '.join(e.lax)})" for e in fleet.members if e.lax]
     yield from named(TOLD, "lax", lax)
+    for word in ("windows", "alerts"):
+        yield from named(TOLD, word, [e.name for e in fleet.members if word in e.unasked])
 
 
 def named(told: Told, word: str, names: Sequence[str], **more: object) -> Iterator[str]:

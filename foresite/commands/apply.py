@@ -45,11 +45,15 @@ from schemas.reading.fleet_file import read_fleet
 from schemas.reading.site_files import names_in
 
 TOLD = Told(__file__)
+MOST_MINUTES = 30 * 24 * 60
+"""Minutes of a run at most, 30 days: a number beyond is a slip, and would end nothing."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Apply every site that is due, or with ``--plan`` say which are."""
-    root = repository(options)
+    root, minutes = repository(options), options.minutes
+    if minutes is not None and not 1 <= minutes <= MOST_MINUTES:
+        raise UsageError(TOLD.say("minutes", most=MOST_MINUTES))
     sites = sound(root, options.sites, options.format)
     commits = Commits(root)
     dirty = commits.uncommitted_files()
@@ -58,9 +62,7 @@ def run(options: argparse.Namespace) -> int:
     file, _, problems = read_fleet(root)
     if problems:
         raise UsageError(str(problems[0]))
-    if options.minutes is not None and options.minutes < 1:
-        raise UsageError("--minutes: write a number of minutes, such as 330")
-    until = time.time() + 60 * options.minutes if options.minutes else float("inf")
+    until = time.time() + 60 * minutes if minutes else float("inf")
     waits = waits_for_machines(options)
     steps = plan(root, sites, commits, trial=options.trial, all_due=bool(dirty), waits=waits)
     if not options.plan:
@@ -161,7 +163,7 @@ def _one(words: str, allow: Allowances, until: float, step: Step) -> Step:
                 allow.use(site, since, found.needed_counts)
                 return step._replace(state=State.APPLIED, seconds=outcome.seconds, since=began)
     except UsageError as error:
-        say(f"foresite: {site}: {error}")
+        say(f"foresite: {site}: {str(error).removeprefix(f'{site}: ')}")
     return step._replace(state=State.FAILED)
 
 

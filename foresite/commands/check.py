@@ -214,7 +214,10 @@ def as_text(loaded: dict[str, Loaded], problems: list[Problem], lines: Sequence[
 
 def _counted(loaded: dict[str, Loaded], problems: list[Problem]) -> str:
     counts = count(number_of(problems), "problem") if problems else "no problem"
-    return f"{count(len(loaded), 'site')} checked: {counts}"
+    clusters = sum(name.startswith(STACK) for name in loaded)
+    numbers = {"site": len(loaded) - clusters, "management cluster": clusters}
+    read = " and ".join(count(number, what) for what, number in numbers.items() if number)
+    return f"{read} checked: {counts}"
 
 
 def hint_lines(hints: Iterable[Problem]) -> Iterator[str]:

@@ -21,9 +21,11 @@ _MAKES_REPORTS = ".github/"
 
 def run(options: argparse.Namespace) -> int:
     """Post the file, on the pull request that is named or that a workflow ran for."""
+    number: int | None = options.pull
+    if number is not None and number < 1:
+        raise UsageError(f"--pull {number}: write the number of the pull request, from 1 on")
     body = read_body(options.file)
     forge = connect(options)
-    number: int | None = options.pull
     if options.event is not None:
         if options.forge != "github":
             raise UsageError(f"{forge.title} has no such event; name the request with --pull")

@@ -21,7 +21,7 @@ from schemas.model.site_file import SiteFile
 from schemas.reading.document import Document
 from schemas.reading.host_list import COLUMNS
 from schemas.reading.typed_document import TODO
-from schemas.reading.wording import schema_at
+from schemas.reading.wording import description, schema_at
 
 _TABLE = read_table(__file__)
 OWN = tuple(tuple(path.split(".")) for path in _TABLE["own"])
@@ -126,8 +126,8 @@ def _mark(data: Any, path: tuple[str | int, ...], done: tuple[str | int, ...], s
 
 
 def _note(schema: Any, path: tuple[str | int, ...]) -> str:
-    description = str(schema_at(schema, path).get("description", "write the real value"))
-    sentence = re.split(r"[.;:]", " ".join(description.split()))[0]
+    text = description(schema_at(schema, path)) or "write the real value"
+    sentence = re.split(r"[.;:]", text)[0]
     return sentence[:1].lower() + sentence[1:]
 
 

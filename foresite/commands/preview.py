@@ -16,7 +16,7 @@ from foresite import parallel
 from foresite.command import FAILED, FOUND, OK, UsageError, no_site, repository, show, version
 from foresite.forge import forge
 from foresite.othercode import code_digest, make_objects_with, run_with
-from foresite.scratch import replace_files
+from foresite.scratch import folder_at, replace_files
 from preview import report
 from preview.gates import MAX_REQUEST, gates, parse_allowances, parse_limits
 from preview.result import Preview
@@ -108,21 +108,36 @@ def _maker(options: argparse.Namespace, base: Snapshot, head: Snapshot) -> Maker
 
 def _part(options: argparse.Namespace) -> Part | None:
     """The shard that is asked for. Raises UsageError for what no shard or merge can be."""
-    chosen = [f"--{name}" for name in ("shard", "shards", "merge") if getattr(options, name)]
+    given = {"shard": options.shard is not None, "shards": options.shards, "merge": options.merge}
+    chosen = [f"--{name}" for name, there in given.items() if there]
+    wrong = list[str]()
     if len(chosen) > 1:
-        raise UsageError(f"{' and '.join(chosen)} are calls of their own: give one of them")
+        wrong.append(f"{' and '.join(chosen)} are calls of their own: give one of them")
     if chosen and not options.head:
-        raise UsageError(f"{chosen[0]} is about two commits: name them by --base and --head")
-    if not options.shard:
-        return None
-    if options.fail_on or options.allow or options.request or options.exit_code:
-        raise UsageError("a shard has no gates, which count over all sites: give them to --merge")
-    match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
-    part = Part(*map(int, match.groups())) if match else Part(0, 0)
-    if not part.fits or not options.out:
-        given = f"--shard {shorten(options.shard)}"
-        raise UsageError(f"{given}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+        wrong.append(f"{chosen[0]} is about two commits: name them by --base and --head")
+    part = None
+    if options.shard is not None:
+        if options.fail_on or options.allow or options.request or options.exit_code:
+            wrong.append("a shard has no gates, which count over all sites: give them to --merge")
+        match = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", options.shard)
+        part = Part(*map(int, match.groups())) if match else Part(0, 0)
+        if not part.fits or not options.out:
+            asked = f"--shard {shorten(options.shard) or 'of nothing'}"
+            wrong.append(f"{asked}: write --shard I/N --out FILE, such as 1/4, N at most {FORGES}")
+    if wrong:
+        raise UsageError("; ".join(wrong))
+    _out(options, part)
     return part
+
+
+def _out(options: argparse.Namespace, part: Part | None) -> None:
+    """Refuse an ``--out`` to which nothing could be written, before anything is judged."""
+    if part and options.out.is_dir():
+        instead = f"write --out {options.out / f'{part.number}.json'}"
+        raise UsageError(f"--out {options.out} is a folder; a shard is one file: {instead}")
+    if options.out:
+        better = "a file, as --out shards/1.json" if part else "a folder, as --out report"
+        folder_at(options.out.parent if part else options.out, f"name {better}")
 
 
 def _terms(options: argparse.Namespace, found: Scope, nodes: Mapping[str, Seen]) -> Terms:

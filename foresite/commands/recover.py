@@ -4,6 +4,7 @@ nothing to do that the site and the clusters do not explain. Each step leaves so
 same command goes on from, so it may be killed as well."""
 
 import argparse
+import re
 import shlex
 from collections.abc import Iterable
 
@@ -32,11 +33,15 @@ from schemas.facts.site import Site
 from schemas.site_parts import load_stack
 
 TOLD = Told(__file__)
+LOCK = r"[0-9]+@[^@\s]+@\S*"
+"""The name of a lock; one that cannot be read has no time."""
 
 
 def run(options: argparse.Namespace) -> int:
     """Recover one site, or with ``--plan`` say what there is to recover."""
     root = repository(options)
+    if options.take_over and not re.fullmatch(LOCK, options.take_over):
+        raise UsageError(TOLD.say("no_lock", site=options.site))
     loaded = {options.site: load_stack(root, options.site)}
     (found,) = loaded.values()
     if (site := found.site) is None:

@@ -21,9 +21,9 @@ from components.making.dump import dump_all
 from components.making.manifest import Json, Manifest
 from components.site import site_objects
 from foresite import parallel
-from foresite.command import FOUND, OK, UsageError, no_site, print_report, repository
+from foresite.command import FOUND, OK, UsageError, count, no_site, print_report, repository
 from foresite.commands.check import Examined, examine, findings, show_problems, stacks
-from foresite.scratch import clear, put, scratch
+from foresite.scratch import clear, folder_at, put, scratch
 from schemas.facts.site import Site
 from schemas.kubernetes.grouping import group_by_key
 from schemas.kubernetes.masking import shorten
@@ -51,6 +51,7 @@ def run(options: argparse.Namespace) -> int:
         raise UsageError(
             "--for takes the whole fleet, as rings wait: leave sites and management out"
         )
+    folder_at(options.out, "name a folder for the manifests, as --out rendered")
     loaded = stacks(root, [STACK + options.management] if options.management else options.sites)
     if not loaded:
         raise UsageError(no_site(root))
@@ -175,8 +176,9 @@ def _report(
         for path, entry in index.items():
             folders[Path(path).parent] += entry["objects"]
         where = shorten(str(options.out / site), 300)
-        lines.append(f"{where}: {folders.total()} objects in {len(index)} files")
-        lines += [f"  {folder}: {number} objects" for folder, number in folders.items()]
+        objects, written = count(folders.total(), "object"), count(len(index), "file")
+        lines.append(f"{where}: {objects} in {written}")
+        lines += [f"  {folder}: {count(number, 'object')}" for folder, number in folders.items()]
     lines += [f"advice: {each}" for each in advice]
     data = {"out": str(options.out), "sites": {name: list(each) for name, each in rendered.items()}}
     if options.engine:

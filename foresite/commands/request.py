@@ -13,6 +13,7 @@ from pathlib import Path
 
 from foresite.command import OK, UsageError
 from foresite.forge_api import Item, connect, read_event
+from foresite.scratch import folder_at
 
 
 def run(options: argparse.Namespace) -> int:
@@ -22,6 +23,7 @@ def run(options: argparse.Namespace) -> int:
         return OK
     if options.repository is None:
         raise UsageError("--open needs --repository")
+    folder_at(options.out, "with --open, name a folder for a text of each pull request")
     forge = connect(options)
     pulls = forge.forge["pulls"]
     found = forge.patiently(lambda: list(forge.all(pulls["path"], state=pulls["state"])))

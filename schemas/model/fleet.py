@@ -4,11 +4,15 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
+from schemas.kubernetes.forms import PORT
 from schemas.model.primitives import Model, SecretName, fault, text_form
 from schemas.model.texts import words
 
 _REF = r"[A-Za-z0-9][A-Za-z0-9_-]*([./][A-Za-z0-9_-]+)*"
 """A name that Git takes (git-check-ref-format), but for what ``_short_name`` refuses."""
+
+_SEGMENT = "/[.]*[A-Za-z0-9_~-][A-Za-z0-9._~-]*"
+"""A part of a URL's path: not /./ and not /../, which each program resolves in its own way."""
 
 _FOLDERS = r"([A-Za-z0-9][A-Za-z0-9._-]*/)*[A-Za-z0-9][A-Za-z0-9._-]*"
 """A folder of another repository: not one below sites/."""
@@ -39,7 +43,7 @@ class Manifests(Model):
     repository: Annotated[
         str,
         text_form(
-            r"(https://|ssh://([a-z0-9_-]+@)?)[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9._~-]+)+",
+            rf"(https://|ssh://([a-z0-9_-]+@)?)[A-Za-z0-9.-]+(:{PORT})?({_SEGMENT})+",
             "https://git.example/fleet-manifests.git",
             longest=500,
         ),

@@ -71,6 +71,11 @@ def docs_below(of: type) -> dict[str, str]:
     return found
 
 
+def plain(text: str) -> str:
+    """A docstring for a terminal or an editor: one line, without the marks of its markup."""
+    return " ".join(text.replace("``", "'").split())
+
+
 def text_form(pattern: str, *examples: str, longest: int = 0) -> Any:
     """A text that fits a pattern as a whole, such as the examples."""
     return Field(pattern=f"^{pattern}$", examples=[*examples] or None, max_length=longest or None)

@@ -60,7 +60,7 @@ def pattern_of(primitive: Any) -> str:
 
 def description(node: Node) -> str:
     """The purpose of a field, on one line without a full stop."""
-    return " ".join(str(node.get("description", "")).split()).rstrip(".")
+    return primitives.plain(str(node.get("description", ""))).rstrip(".")
 
 
 def example(node: Node) -> str:

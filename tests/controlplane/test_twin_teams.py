@@ -7,7 +7,6 @@ schedulers do the same: kube-throttler's own, and that of images/scheduler/ with
 
 import datetime as dt
 import itertools
-import time
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -28,6 +27,7 @@ from tests.kit.twin.cluster import Scheduler
 from tests.kit.twin.pods import gang, on, pod
 from tests.kit.twin.schedulers import GANG, SETTINGS
 from tests.kit.twin.world import World
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.scheduling
 THROTTLED = "teams-scheduler"
@@ -108,10 +108,7 @@ class Teams:
         self.bodies = [*kept, *edits]
         for body in self.bodies:
             self.world.t.client.apply(body)
-        deadline = time.monotonic() + 60
-        while not all(map(self._usable, self.bodies)):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        until(lambda: all(map(self._usable, self.bodies)), 60)
 
     def _usable(self, body: Json) -> bool:
         """A quota that nobody has counted lets no pod in, and a pod needs an account."""

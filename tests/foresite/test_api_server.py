@@ -5,12 +5,11 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from components.engines import ENGINES
-from components.engines.fleet import Fleet, member
 from components.making.manifest import Manifest
 from components.site import site_objects
 from controlplane import ApiError, Client, ControlPlane
 from controlplane.trial import serve
-from schemas.model.fleet import Manifests, Rings
+from tests.kit.engine_fleets import fleet_of
 from tests.kit.repository import all_sites, field_sites
 
 pytestmark = pytest.mark.controlplane
@@ -52,9 +51,7 @@ def test_every_object_passes_a_strict_dry_run(api: ControlPlane, name: str) -> N
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_object_of_an_engine_passes_a_strict_dry_run(api: ControlPlane, engine: str) -> None:
-    where = Manifests(repository="https://git.example/fleet.git", tag="fleet-1")
-    members = (member(each, site_objects(each)) for each in SITES.values())
-    files = ENGINES[engine].files(Fleet(Rings(), where, tuple(members)))
+    files = ENGINES[engine].files(fleet_of(SITES.values()))
     made = [Manifest(path, body) for path, bodies in files.items() for body in bodies]
     serve(api, (each.body for each in made))
     with api.client() as client:

@@ -6,6 +6,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,14 @@ from controlplane import Client, ControlPlane
 from controlplane.errors import ApiError
 from foresite.command import FOUND, OK, Stopped, UsageError
 from foresite.commands import apply, up
+from foresite.delivery.rings.steps import State, Step
 from foresite.delivery.stack.applied import Commits, message
 from foresite.delivery.stack.engine import PASSED, UNDER_WAY, Engine, Record
 from foresite.delivery.stack.engines import engine_for
 from preview.states.git import GitError
 from schemas.load import load_site
 from tests.kit.preview_repository import Repository
+from tests.kit.repository import FLEET
 from tests.kit.trial_repository import small_sites, use_trial
 
 SITE = "lab-1"
@@ -215,6 +218,30 @@ def test_a_site_with_a_problem_keeps_all_from_being_applied(
     with pytest.raises(Stopped, match=str(FOUND)):
         apply.run(options(repository))
     assert "unknown-field" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("minutes", [-1, 0, apply.MOST_MINUTES + 1, 99999999999])
+def test_minutes_that_end_no_run_are_refused_with_the_reason(
+    repository: Repository, minutes: int
+) -> None:
+    with pytest.raises(UsageError, match=r"write 1 to 43200 \(30 days\).* is killed"):
+        apply.run(options(repository, minutes=minutes))
+
+
+def test_a_site_that_is_refused_is_named_once(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_: Any) -> None:
+        raise UsageError(f"{SITE}: nothing was changed: its server does not answer")
+
+    monkeypatch.setattr(apply, "lock_site", lambda _: nullcontext())
+    monkeypatch.setattr(apply, "select", refuse)
+    unused: Any = None
+    found = load_site(FLEET, SITE).site
+    assert found is not None
+    step = apply._one("", unused, float("inf"), Step(found, unused, unused, State.DUE))
+    assert step.state is State.FAILED
+    assert capsys.readouterr().err.startswith(f"foresite: {SITE}: nothing was changed: its")
 
 
 # --- the real engine ------------------------------------------------------------------------------

@@ -329,6 +329,12 @@ def test_only_github_has_events_of_other_runs(forge: FakeForge, file: Path) -> N
     assert forge.requests == []
 
 
+@pytest.mark.parametrize("number", [0, -1])
+def test_a_number_that_no_request_has_is_refused(forge: FakeForge, file: Path, number: int) -> None:
+    assert f"--pull {number}: write the number" in refused(forge, file, pull=number)
+    assert forge.requests == []
+
+
 def test_a_redirect_does_not_take_the_token_along(forge: FakeForge, file: Path) -> None:
     forge.failures = [(302, {"Location": f"{forge.url}/elsewhere"})]
     assert "302" in (said := refused(forge, file)) and "none is followed" in said
@@ -523,6 +529,8 @@ def test_the_texts_of_all_that_are_open_into_a_branch(forge: FakeForge, tmp_path
     assert found == {"7.txt": "a\nb", "8.txt": ""}
     with pytest.raises(UsageError, match="needs --repository"):
         request.run(options(forge, tmp_path, open="main", repository=None))
+    with pytest.raises(UsageError, match="is no folder; with --open, name a folder"):
+        request.run(options(forge, tmp_path, open="main", out=tmp_path / "open" / "7.txt"))
 
 
 @pytest.mark.parametrize("content", [{}, {"push": 1}, {"merge_group": {}}])

@@ -4,9 +4,9 @@ stays, and what never happens by itself."""
 import json
 import subprocess
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from controlplane import Client, ControlPlane
 from controlplane.errors import ApiError
 from foresite.cli import main
 from schemas.load import load_site
+from tests.kit import waiting
 from tests.kit.preview_repository import Repository
 from tests.kit.trial_repository import small_sites, use_trial
 from tools.toolchain import environment, locate
@@ -109,12 +110,8 @@ def hosts(client: Client) -> list[dict[str, Any]]:
     return client.items(METAL3_API, "BareMetalHost", SITE)
 
 
-def until(condition: Callable[[], object]) -> None:
-    """Wait for what is about to be so: at most for three runs of Pulumi on a busy machine."""
-    end = time.monotonic() + 400
-    while not condition():
-        assert time.monotonic() < end, "it did not come to that in time"
-        time.sleep(0.1)
+until = partial(waiting.until, seconds=400)
+"""Three runs of Pulumi on a busy machine."""
 
 
 def metadata(client: Client, key: Key) -> dict[str, Any]:

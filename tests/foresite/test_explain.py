@@ -505,6 +505,26 @@ def test_a_person_reads_value_meaning_origin_and_objects(
     ]
 
 
+def test_no_person_reads_the_marks_of_a_docstring(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy_sites(tmp_path)
+    file = tmp_path / "sites" / "lab-1.yaml"
+    text = file.read_text("utf-8")
+    for reason, command, wanted in (
+        ("", ["check", "lab-1"], "write text (Why; 'foresite apply' shows it)"),
+        (
+            "nobody is at work",
+            ["explain", "lab-1", "maintenance.freezes[0].reason"],
+            "what: Why; 'foresite",
+        ),
+    ):
+        freeze = f"{{first_day: 2026-12-24, last_day: 2026-12-25, reason: {reason}}}"
+        file.write_text(f"{text}maintenance: {{time_zone: Asia/Tokyo, freezes: [{freeze}]}}\n")
+        main(["--root", str(tmp_path), *command])
+        assert wanted in capsys.readouterr().out
+
+
 def test_a_person_reads_why_no_object_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     for path, last in (
         ("bmc.network", "  in:   no object; it is used by checks, or to connect to a cluster"),

@@ -146,7 +146,9 @@ class Artifacts(Handler):
 
     def do_GET(self) -> None:
         self.tokens.append((self.path, self.headers.get("Authorization")))
-        listed = {"artifacts": [{"id": 5, "name": "report"}, {"id": 6, "name": "other"}]}
+        listed = {"artifacts": [{"id": 6, "name": "other"}]}
+        if "/runs/1/" in self.path:
+            listed["artifacts"].append({"id": 5, "name": "report"})
         elsewhere = f"http://localhost:{self.headers['Host'].rpartition(':')[2]}/blob"
         status = 302 if self.path.endswith("/artifacts/5/zip") else 200
         body = self.report if self.path == "/blob" else listed
@@ -160,14 +162,21 @@ def test_a_report_of_another_run_comes_without_the_token_to_another_host(tmp_pat
         archive.writestr("comment.md", "the report" + " " * 200_000)
     Artifacts.report = (tmp_path / "report.zip").read_bytes()
     env = {
-        "PATH": os.environ["PATH"], "RUN": "1", "GITHUB_TOKEN": "canary",
+        "PATH": os.environ["PATH"], "GITHUB_TOKEN": "canary",
         "RUNNER_TEMP": str(tmp_path), "GITHUB_REPOSITORY": "o/n",
     }  # fmt: skip
+    command = ["bash", "-e", "-c", text.replace("--proto =https", "--noproxy '*'")]
     with listening(Artifacts) as url:
         env["GITHUB_API_URL"] = f"{url}/api/v3"
-        command = ["bash", "-e", "-c", text.replace("--proto =https", "--noproxy '*'")]
-        done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+        done, none = (
+            subprocess.run(
+                command, env={**env, "RUN": number}, capture_output=True, text=True, check=False
+            )
+            for number in ("1", "2")
+        )
     assert done.returncode == 0, done.stderr
+    assert none.returncode == 1
+    assert none.stderr == "run 2 has left no report: see why its job made none\n"
     assert (tmp_path / "report" / "comment.md").stat().st_size == 100_000
     assert [token for path, token in Artifacts.tokens if path == "/blob"] == [None]
     assert {token for path, token in Artifacts.tokens if path != "/blob"} == {"Bearer canary"}

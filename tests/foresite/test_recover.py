@@ -59,9 +59,7 @@ def test_the_lock_of_a_run_that_is_gone_is_released_first(
     assert [each.split()[0] for each in acted(recovery)] == ["cancel", "refresh"]
 
 
-@pytest.mark.parametrize(
-    "take_over", ["", "4711@runner-3", NAME.replace("runner-3", "x"), NAME.replace("8", "9")]
-)
+@pytest.mark.parametrize("take_over", ["", NAME.replace("runner-3", "x"), NAME.replace("8", "9")])
 def test_the_lock_of_another_host_is_not_broken_by_chance(
     recovery: World, monkeypatch: pytest.MonkeyPatch, take_over: str
 ) -> None:

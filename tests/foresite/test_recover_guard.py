@@ -8,6 +8,7 @@ import pytest
 
 from components.making.manifest import Json, Target
 from foresite.command import FOUND, OK, UsageError
+from foresite.commands import recover
 from schemas.model.site_file import Decommission
 from tests.kit.recover_world import SITE, World, acted, step
 
@@ -200,3 +201,12 @@ def test_the_note_goes_when_there_is_nothing_to_take_over(
     recovery.steps = []
     assert recovery.recover(monkeypatch) == OK
     assert not recovery.engine.was_interrupted()
+
+
+@pytest.mark.parametrize("take_over", ["a", "4711@runner-3", "@runner-3@", "1@a@2026 b"])
+def test_what_is_no_name_of_a_lock_is_refused_before_anything_is_asked(
+    recovery: World, monkeypatch: pytest.MonkeyPatch, take_over: str
+) -> None:
+    monkeypatch.setattr(recover, "lock_site", None)
+    with pytest.raises(UsageError, match="write PID@HOST@SINCE"):
+        recovery.recover(monkeypatch, take_over=take_over)

@@ -232,6 +232,16 @@ def test_a_folder_with_files_of_others_is_refused_and_left_as_it_is(
     assert [path.name for path in tmp_path.iterdir()] == ["lab-1"]
 
 
+def test_a_file_where_a_folder_belongs_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    for out in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert rendered(out, "lab-1") == FAILED
+        said = capsys.readouterr().err
+        assert f"{tmp_path / 'file'} is there and is no folder; name a folder for" in said
+
+
 def test_an_empty_folder_and_a_folder_of_an_earlier_render_are_taken(tmp_path: Path) -> None:
     (tmp_path / "lab-1" / "left over").mkdir(parents=True)
     assert rendered(tmp_path, "lab-1") == OK

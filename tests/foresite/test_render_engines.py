@@ -63,7 +63,7 @@ def made(
 
 
 def test_all_folders_are_as_without_an_engine_and_the_engines_is_beside_them(
-    made: tuple[str, Path], tmp_path: Path
+    made: tuple[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     engine, out = made
     root = out.parent / "in"
@@ -77,6 +77,8 @@ def test_all_folders_are_as_without_an_engine_and_the_engines_is_beside_them(
     listed = {f"{engine}/{path}" for path in index["files"]} | {f"{engine}/{render.INDEX}"}
     assert listed == mine.keys()
     assert rendered(root, out, engine=engine) == OK
+    said = capsys.readouterr().out
+    assert (": 1 object\n" in said) == (engine == "flux") and ": 1 objects" not in said
     assert tree(out) == found
 
 
@@ -111,6 +113,9 @@ REFUSED = {
     ("fleet.yaml", FILE, "rings: {}\n"): "fleet.yaml:1:1: missing-field",
     ("fleet.yaml", FILE, None): "fleet.yaml: missing-field",
     ("fleet.yaml", "git.example", "u:hunter2@git.example"): "fleet.yaml:3:",
+    ("fleet.yaml", "git.example", "git.example:99999"): "fleet.yaml:3:15: invalid-value",
+    ("fleet.yaml", "example/", "example/../"): "fleet.yaml:3:15: invalid-value",
+    ("fleet.yaml", "example/", "example/./"): "fleet.yaml:3:15: invalid-value",
     ("fleet.yaml", ": rendered", ": ../rendered"): "fleet.yaml:4:9: invalid-value",
     ("fleet.yaml", REPOSITORY, "repository: ssh://git@a/x"): "fleet.yaml:3:15: missing-field",
     ("fleet.yaml", "path: rendered", "namespace: other"): "fleet.yaml:4:3: unknown-field",
@@ -124,6 +129,18 @@ REFUSED = {
     ("fleet.yaml", "fleet-1", "refs/tags/fleet-1"): "fleet.yaml:5:8: invalid-value",
     ("fleet.yaml", "tag: fleet-1", "branch: a.lock"): "fleet.yaml:5:11: invalid-value",
 }
+
+
+def test_sites_and_management_clusters_are_counted_apart(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = repository(tmp_path / "in", "rings: {}\n")
+    assert rendered(root, tmp_path / "out") == FOUND
+    assert "2 sites and 2 management clusters checked: 1 problem" in capsys.readouterr().out
+    (root / "management" / "mgmt-lab.yaml").write_text("{}\n")
+    arguments = ["render", "--management", "mgmt-lab", "--out", str(tmp_path / "out")]
+    assert main(["--root", str(root), *arguments]) == FOUND
+    assert "\n1 management cluster checked: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("edit", REFUSED, ids=str)
@@ -224,10 +241,19 @@ def test_the_report_says_what_an_engine_does_not_do(
 ) -> None:
     root = repository(tmp_path / "in")
     file = root / "sites" / "lab-1.yaml"
-    file.write_text(file.read_text() + "\npolicies: {advisory: [image-digest]}\n")
+    more = """
+policies: {advisory: [image-digest]}
+maintenance:
+  time_zone: Asia/Tokyo
+  freezes: [{first_day: "2026-12-24", last_day: "2027-01-03", reason: nobody is at work}]
+"""
+    url = "monitoring:\n  prometheus_url: https://prometheus.example\n"
+    file.write_text(file.read_text().replace("monitoring:\n", url) + more)
     assert rendered(root, tmp_path / "out", "--format", "json") == OK
     report = json.loads(capsys.readouterr().out)
-    _, lax, apart, _ = report["advice"]
-    assert lax.startswith("admission policies of 1 sites only warn: lab-1 (")
+    _, lax, windows, alerts, apart, _ = report["advice"]
+    assert lax.startswith("admission policies only warn at 1 of the sites: lab-1 (")
+    assert "maintenance" in windows and windows.endswith(": lab-1")
+    assert "prometheus_url" in alerts and alerts.endswith(": lab-1")
     assert apart.endswith("mgmt-jp-east (1), mgmt-lab (0)")
     assert report["engine"] == "flux"

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from components.making.manifest import Json
 from controlplane import ControlPlane
 from foresite.delivery.stack.engine import UNDER_WAY, Engine, EngineError
 from schemas.load import load_site
@@ -26,6 +27,7 @@ from tests.kit.repository import ROOT
 from tests.kit.state_stores import POSTGRES_PASSWORD, SECRET, Store, postgres, s3
 from tests.kit.trial import expect, kill, manifests_of
 from tests.kit.trial_repository import small_sites
+from tests.kit.waiting import until
 from tools.toolchain import locate
 from tools.toolchain.environment import environment
 
@@ -88,15 +90,7 @@ def test_an_import_that_is_killed_leaves_a_whole_state(store: Store, tmp_path: P
     exported = one.export_state()
     file = tmp_path / "saved.json"
     file.write_text(json.dumps(exported))
-    command: list[str | Path] = [
-        one.pulumi,
-        "stack",
-        "import",
-        "--stack",
-        one.stack,
-        "--file",
-        file,
-    ]
+    command = [str(one.pulumi), "stack", "import", "--stack", one.stack, "--file", str(file)]
     for seconds in (0.2, 0.4, 0.6, 0.8):
         with subprocess.Popen(command, cwd=tmp_path, env=one.environment) as process:
             time.sleep(seconds)
@@ -108,15 +102,12 @@ def test_an_import_that_is_killed_leaves_a_whole_state(store: Store, tmp_path: P
     one.replace_state(exported)
 
 
-def state_of(stack: str, exported: dict[str, object]) -> dict[str, object]:
+def state_of(stack: str, exported: Json) -> Json:
     """The state of a stack that has one resource: itself."""
     kind = "pulumi:pulumi:Stack"
     urn = f"urn:pulumi:{stack}::foresite::{kind}::foresite-{stack}"
-    found: dict[str, object] = json.loads(json.dumps(exported))
-    deployment = found["deployment"]
-    assert isinstance(deployment, dict)
-    deployment["resources"] = [{"urn": urn, "custom": False, "type": kind}]
-    return found
+    resources = [{"urn": urn, "custom": False, "type": kind}]
+    return {**exported, "deployment": {**exported["deployment"], "resources": resources}}
 
 
 def test_a_store_that_is_gone_or_refuses_is_named_without_its_secrets(
@@ -193,9 +184,9 @@ def test_two_operators_a_dead_one_and_a_lost_state(
     assert site is not None
     running = one.start("up", SITE)
     lock = half_way(api, bucket)
-    since = re.sub("[.][0-9]+", "", str(lock["timestamp"]))
+    since = re.sub("[.][0-9]+", "", lock["timestamp"])
     name = f"{lock['pid']}@{lock['hostname']}@{since}"
-    os.kill(int(str(lock["pid"])), signal.SIGSTOP)
+    os.kill(lock["pid"], signal.SIGSTOP)
     for command in ("up", "recover"):
         said = other.run(command, SITE, code=2)
         assert f"--take-over {name}" in said and "nothing was changed" in said
@@ -236,16 +227,12 @@ def locks(bucket: Path) -> Iterator[Path]:
     yield from bucket.glob(f".pulumi/locks/organization/foresite/{SITE}/*.json")
 
 
-def half_way(api: ControlPlane, bucket: Path) -> dict[str, object]:
+def half_way(api: ControlPlane, bucket: Path) -> Json:
     """The lock of a run that has made an object by now."""
-    until = time.monotonic() + 300
     with api.client() as client:
-        while time.monotonic() < until:
-            for path in locks(bucket) if client.get("v1", "Namespace", SITE) else ():
-                found: dict[str, object] = json.loads(path.read_text())
-                return found
-            time.sleep(0.05)
-    raise AssertionError("no run took the lock")
+        until(lambda: client.get("v1", "Namespace", SITE) and [*locks(bucket)], 300, 0.05)
+    found: Json = json.loads(next(locks(bucket)).read_text())
+    return found
 
 
 def save(operator: Operator) -> dict[str, Path]:

@@ -1,8 +1,7 @@
 """A real API server with the policies of one site in force, asked by several people."""
 
 import contextlib
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,7 +29,6 @@ MACHINES = {
     "Cluster", "KubeadmControlPlane", "Metal3Cluster", "IPPool", "MachineDeployment",
     "BareMetalHost",
 }  # fmt: skip
-SECONDS = 120.0
 RBAC_GROUP = "rbac.authorization.k8s.io"
 RBAC = f"{RBAC_GROUP}/v1"
 MANY = [{"apiGroups": [group], "resources": ["*"], "verbs": ["*"]}
@@ -169,11 +167,3 @@ def _role(name: str, rules: list[Json], users: Iterable[User]) -> Iterator[Json]
     shared = {"apiVersion": RBAC, "metadata": {"name": name}}
     yield {**shared, "kind": "ClusterRole", "rules": rules}
     yield {**shared, "kind": "ClusterRoleBinding", "roleRef": role, "subjects": subjects}
-
-
-def until(condition: Callable[[], object]) -> None:
-    """Wait until something is so."""
-    deadline = time.monotonic() + SECONDS
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.parts import or_skip
 from tests.kit.repository import ROOT
-from tools.toolchain import ToolchainError
 from tools.toolchain.cache import cache_directory, filling, hold_lock, platform_tag
 from tools.toolchain.installed import find
 
@@ -33,10 +33,7 @@ _UNSERVED = r"40[34] (Forbidden|Not Found)|410 Gone|dial tcp|no such host"
 
 def given(name: str) -> Path:
     """A given executable; the test is skipped where it is not at hand."""
-    try:
-        return find(name).path
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    return or_skip(find, name).path
 
 
 def program(folder: Path) -> Path:

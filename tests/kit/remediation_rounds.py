@@ -92,10 +92,3 @@ def held(server: Server, space: str = SPACE) -> dict[str, str]:
 
 def ago(seconds: int) -> int:
     return int(time.time()) - seconds
-
-
-def until(done: Callable[[], bool]) -> None:
-    end = time.monotonic() + SECONDS
-    while not done():
-        assert time.monotonic() < end
-        time.sleep(0.1)

@@ -23,9 +23,10 @@ from schemas.facts.site import Site
 from schemas.model.access import Access
 from schemas.model.cluster import Cluster
 from tests.golden import one, with_file
-from tests.kit.admission_server import As, User, until
+from tests.kit.admission_server import As, User
 from tests.kit.issuer import Issuer, kms
 from tests.kit.repository import all_sites
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 UNCOUNTED = ("ResourceQuota", "LimitRange")

@@ -7,18 +7,19 @@ import socket
 import subprocess
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from tools.toolchain import ToolchainError, ensure
+from controlplane.ports import free_port
+from tests.kit.parts import or_skip
+from tools.toolchain import ensure
 
 KEY, SECRET = "operator", "key-of-the-object-store"
 POSTGRES_PASSWORD = "pass-of-the-database"
-_PORTS = range(20000, 32000)
 _SECONDS = 60.0
 
 
@@ -34,23 +35,13 @@ class Store:
 @contextmanager
 def s3(folder: Path) -> Iterator[Store]:
     """An object store with one bucket, ``states``."""
-    try:
-        gateway = ensure(["objectstore"])["versitygw"].path
-    except ToolchainError as error:
-        pytest.skip(f"no versitygw: {error}")
+    gateway = or_skip(ensure, ["objectstore"])["versitygw"].path
     bucket = folder / "buckets" / "states"
     bucket.mkdir(parents=True)
     env = os.environ | {"ROOT_ACCESS_KEY": KEY, "ROOT_SECRET_KEY": SECRET}
-    port = _port()
-    command: list[str | Path] = [
-        gateway,
-        "--port",
-        f"127.0.0.1:{port}",
-        "--quiet",
-        "posix",
-        bucket.parent,
-    ]
-    with _serving(command, port, folder, env):
+    port = free_port()
+    options = ("--port", f"127.0.0.1:{port}", "--quiet", "posix")
+    with _serving([gateway, *options, bucket.parent], port, folder, env):
         query = f"endpoint=http://127.0.0.1:{port}&use_path_style=true&region=us-east-1"
         login = {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
         yield Store(f"s3://states?{query}", login, bucket)
@@ -70,25 +61,14 @@ def postgres(_: Path) -> Iterator[Store]:
         if user:
             for path in (folder, folder / "password"):
                 shutil.chown(path, user)
-        data, port = folder / "data", _port()
+        data, port = folder / "data", free_port()
         subprocess.run(
             [initdb, "-D", data, "-U", "foresite", "-A", "scram-sha-256",
              f"--pwfile={folder / 'password'}", "--no-sync"],
             check=True, user=user, stdout=subprocess.DEVNULL, cwd=folder,
         )  # fmt: skip
-        command: list[str | Path] = [
-            server,
-            "-D",
-            data,
-            "-h",
-            "127.0.0.1",
-            "-p",
-            str(port),
-            "-k",
-            folder,
-            "-F",
-        ]
-        with _serving(command, port, folder, None, user):
+        options = ("-h", "127.0.0.1", "-p", str(port), "-F")
+        with _serving([server, "-D", data, "-k", folder, *options], port, folder, None, user):
             url = f"postgres://foresite@127.0.0.1:{port}/postgres?sslmode=disable"
             yield Store(url, {"PGPASSWORD": POSTGRES_PASSWORD})
 
@@ -109,7 +89,7 @@ def _serving(
     try:
         until = time.monotonic() + _SECONDS
         while True:
-            with closing(socket.socket()) as client:
+            with socket.socket() as client:
                 if client.connect_ex(("127.0.0.1", port)) == 0:
                     break
             if server.poll() is not None or time.monotonic() > until:
@@ -119,15 +99,3 @@ def _serving(
     finally:
         server.terminate()
         server.wait(_SECONDS)
-
-
-def _port() -> int:
-    """A port of loopback that nobody listens on; below those that the kernel gives away."""
-    for port in _PORTS:
-        with closing(socket.socket()) as probe:
-            try:
-                probe.bind(("127.0.0.1", port))
-            except OSError:
-                continue
-            return port
-    raise RuntimeError("no port is free")

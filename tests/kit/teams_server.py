@@ -1,7 +1,6 @@
 """A real API server with a site's teams in it, and what it says of new pods and jobs."""
 
 import contextlib
-import time
 from collections.abc import Iterator
 from copy import deepcopy
 from pathlib import Path
@@ -16,6 +15,7 @@ from schemas.kubernetes.node_labels import TEAM_LABEL
 from schemas.kubernetes.objects import load_crds
 from tests.kit.scheduling_site import ACCELERATORS
 from tests.kit.teams_site import KUEUE, LANGUAGE, VISION, A, site, with_rdma
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 GROUPS = ("kueue.x-k8s.io", "scheduling.volcano.sh", "schedule.k8s.everpeace.github.com")
@@ -94,10 +94,7 @@ def serving(directory: Path) -> Iterator[Client]:
 def _until_they_judge(client: Client) -> None:
     """Policies come into force a little after they are made, each by itself."""
     faults = [pod("vision", hostPID=True), workload("project", "language"), pod_group("vision")]
-    deadline = time.monotonic() + 30
-    while not all(refused(client, each) for each in faults):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: all(refused(client, each) for each in faults), 30)
 
 
 def refused(client: Client, body: Json) -> str:

@@ -233,16 +233,20 @@ def test_a_schedule_on_the_protected_branch_writes_the_notes(
         assert "tokyo-1" in comment("comment", fake, origin, tmp_path)
     assert fake.requests.count("GET /user") == 1, "what has its note is not previewed again"
     conflict(origin)
-    assert "conflicts with main" in comment("comment", fake, origin, tmp_path)
+    # One before it has no commits that can be had: the job fails, and writes the notes of the rest.
+    fake.pulls.insert(0, {"iid": 6, "description": "", "target_branch": "main"})
+    assert "conflicts with main" in comment("comment", fake, origin, tmp_path, wanted=1)
 
 
-def comment(job: str, fake: FakeForge, origin: Repository, folder: Path, **env: str) -> str:
+def comment(
+    job: str, fake: FakeForge, origin: Repository, folder: Path, wanted: int = 0, **env: str
+) -> str:
     """The one comment that is there after a job of the protected branch."""
     with serving(fake):
         env |= dict.fromkeys(("CI_API_V4_URL", "GITHUB_API_URL"), fake.url)
         env |= dict.fromkeys(("GITLAB_TOKEN", "GITHUB_TOKEN"), TOKEN)
         code, said = run(job, origin, folder, "main", **env)
-    assert code == 0 and fake.strange == [], said
+    assert code == wanted and fake.strange == [], said
     (found,) = fake.bodies()
     return found
 
@@ -266,10 +270,11 @@ def test_the_job_that_the_page_has_for_forgejo_writes_the_comments(
         {"number": 7, "body": None, "base": {"ref": "main"}, "owner": "o", "branch": "request"}
     ]
     text = text.replace('"$GITHUB_SERVER_URL/$GITHUB_REPOSITORY"', f'"{origin.root}"')
-    for words in ("tokyo-1", "conflicts with main"):
+    for words, wanted in (("tokyo-1", 0), ("conflicts with main", 1)):
         assert words in comment(
-            text, fake, origin, tmp_path,
+            text, fake, origin, tmp_path, wanted,
             GITHUB_SERVER_URL="https://forgejo.example", GITHUB_REPOSITORY="owner/sites",
         )  # fmt: skip
         conflict(origin)
+        fake.pulls.insert(0, {**fake.pulls[0], "number": 6})  # its commits cannot be had
         shutil.rmtree(tmp_path / "sites")

@@ -9,11 +9,8 @@ from typing import Any
 import pytest
 
 from tests.kit import running_cluster as cluster
-from tests.real.live import metal3_world
 from tests.real.live.adoption import LOOKS
-from tests.real.live.namespace import why_not
-from tests.real.live.run import observe
-from tools.toolchain import ToolchainError
+from tests.real.live.run import observe_metal3
 
 pytestmark = [pytest.mark.capi, pytest.mark.proof]
 Json = dict[str, Any]
@@ -28,13 +25,7 @@ HELD = set(cluster.hosts()[: cluster.CONTROL + cluster.WORKERS])
 
 @pytest.mark.parametrize("run", STEPS)
 def test_a_running_cluster_is_adopted_and_rolls_when_its_rollout_is_requested(run: str) -> None:
-    if reason := why_not():
-        pytest.skip(reason)
-    try:
-        metal3_world.require()
-    except ToolchainError as error:
-        pytest.skip(str(error))
-    seen: Json = observe("tests.real.live.adoption", *STEPS[run])
+    seen: Json = observe_metal3("tests.real.live.adoption", *STEPS[run])
     assert seen["plan"]["plan"]["verdict"] == ["none, for each of 6 hosts"]
     assert seen["plan"]["secrets"] and not seen["plan"]["leaks"]
     assert seen["prove"]["proved"] and seen["prove"]["stopped"] == 0, seen["prove"]

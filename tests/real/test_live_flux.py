@@ -1,15 +1,15 @@
 """Rings wait under the real Flux, with the real controllers of Cluster API, and Flux deletes
-nothing. One run, in five to ten minutes on two cores that are busy."""
+nothing. One run, in six to eleven minutes on two cores that are busy."""
 
+from functools import partial
 from typing import Any
 
 import pytest
 
 from tests.real.live.flux import GROUPS
 from tests.real.live.flux_fleet import SOAK_SECONDS
-from tests.real.live.namespace import why_not
-from tests.real.live.run import observe
-from tools.toolchain import ToolchainError, ensure
+from tests.real.live.run import observe_with
+from tools.toolchain import ensure
 
 pytestmark = [pytest.mark.capi, pytest.mark.proof]
 Json = dict[str, Any]
@@ -18,13 +18,7 @@ PASSED = ("first", "good", "bad")
 
 @pytest.fixture(scope="module")
 def seen() -> Json:
-    if reason := why_not():
-        pytest.skip(reason)
-    try:
-        ensure(GROUPS)
-    except ToolchainError as error:
-        pytest.skip(str(error))
-    found: Json = observe("tests.real.live.flux")
+    found: Json = observe_with(partial(ensure, GROUPS), "tests.real.live.flux")
     return found
 
 

@@ -1,27 +1,18 @@
 """``foresite apply`` waits for real controllers: a bad image stops at the first ring, and once it
 is put right the same command goes on; and no status that is stale passes."""
 
-from typing import Any
+from functools import partial
 
 import pytest
 
-from tests.real.live.namespace import why_not
 from tests.real.live.rings import SITES
-from tests.real.live.run import GROUPS, observe
-from tools.toolchain import ToolchainError, locate
+from tests.real.live.run import GROUPS, observe_with
+from tools.toolchain import locate
 
 PROOF = pytest.mark.proof
 
 
-def run(module: str, *arguments: str) -> Any:
-    """What a module saw; the test is skipped, with the reason, where it cannot run."""
-    if reason := why_not():
-        pytest.skip(reason)
-    try:
-        locate((*GROUPS, "pulumi"))
-    except ToolchainError as error:
-        pytest.skip(str(error))
-    return observe(module, *arguments)
+run = partial(observe_with, partial(locate, (*GROUPS, "pulumi")))
 
 
 @pytest.mark.capi

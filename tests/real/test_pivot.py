@@ -10,9 +10,8 @@ import pytest
 from tests.kit.host_network_site import NAME, copy_site
 from tests.kit.repository import ROOT
 from tests.real.live import metal3_world, pivot
-from tests.real.live.namespace import why_not
-from tests.real.live.run import observe
-from tools.toolchain import ToolchainError, ensure
+from tests.real.live.run import observe_with
+from tools.toolchain import ensure
 
 pytestmark = [pytest.mark.capi, pytest.mark.proof]
 Json = dict[str, Any]
@@ -25,20 +24,18 @@ MADE_ANEW = {"FirmwareSchema", "HostFirmwareComponents", "HostFirmwareSettings"}
 @pytest.fixture(scope="module")
 def seen(tmp_path_factory: pytest.TempPathFactory) -> Json:
     """The objects of both sides; skipped where there are no parts for it."""
-    if reason := why_not():
-        pytest.skip(reason)
-    try:
+
+    def require() -> None:
         metal3_world.require()
         ensure(["pivot"])
-    except ToolchainError as error:
-        pytest.skip(str(error))
+
     root = tmp_path_factory.mktemp("repository")
     file = copy_site(root) / "sites" / f"{NAME}.yaml"
     text = file.read_text("utf-8")
     pool = "{name: cpu, hardware: cpu-1u, host_network: two"
     assert pool in text
     file.write_text(text.replace(pool, f"{pool}, spares: 1"), "utf-8")
-    found: Json = observe("tests.real.live.pivot", str(root), NAME)
+    found: Json = observe_with(require, "tests.real.live.pivot", str(root), NAME)
     return found
 
 

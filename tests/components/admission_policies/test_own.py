@@ -12,11 +12,12 @@ import pytest
 from components.admission_policies.objects import objects as made
 from components.making.manifest import Json
 from controlplane import ApiError, ControlPlane
-from tests.kit.admission_server import ADMIN, OPERATOR, As, User, serving, until
+from tests.kit.admission_server import ADMIN, OPERATOR, As, User, serving
 from tests.kit.admission_sites import own, with_policies
 from tests.kit.twin.cluster.manager import NAME as MANAGER
 from tests.kit.twin.cluster.process import OPEN_PATHS, Process, Program
 from tests.kit.twin.cluster.process import serving as its_certificate
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.scheduling]

@@ -25,9 +25,9 @@ from tests.kit.admission_server import (
     As,
     User,
     serving,
-    until,
 )
 from tests.kit.repository import all_sites
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.controlplane
 DIGEST = f"registry.example/a:v1@sha256:{'0' * 64}"

@@ -2,42 +2,18 @@
 deletes."""
 
 import json
-from typing import Any
 
 import pytest
 
 from components.engines import argocd
-from components.engines.fleet import Fleet, Member, Place
+from components.engines.fleet import Fleet
 from components.making.manifest import Json, Target
-from schemas.kubernetes.objects import check_object
-from schemas.model.fleet import Manifests, Rings
-
-HOSTS = Place(("a", "b"), (("", "Namespace"),))
-OWN = Place(("cache",), (("rbac.authorization.k8s.io", "ClusterRole"),))
-BOTH = {Target.MANAGEMENT: HOSTS, Target.SITE: OWN}
-
-
-def site(name: str, ring: int | None, management: str = "mgmt", **more: Any) -> Member:
-    ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
-    found = Member(name, management, ring, True, name, name, [], ignore, ())
-    return found._replace(places=BOTH, context=f"{name}@admin", minutes=90)._replace(**more)
-
-
-def fleet(*members: Member, soak: int = 0, **manifests: str | None) -> Fleet:
-    where = {"repository": "https://git.example/fleet.git", "tag": "fleet-1", **manifests}
-    rings = Rings(soak_minutes=soak, late_minutes=60)
-    return Fleet(rings, Manifests.model_validate(where), members)
+from tests.kit import engine_fleets
+from tests.kit.engine_fleets import HOSTS, MANAGEMENT, ONE, OWN, fleet, site
 
 
 def objects(found: Fleet) -> dict[str, Json]:
-    """The objects by kind and name; each has the form that Argo CD takes, and is there once."""
-    made: dict[str, Json] = {}
-    for body in (each for group in argocd.files(found).values() for each in group):
-        assert check_object(body) == []
-        key = f"{body['kind']} {body['metadata']['name']}"
-        assert key not in made
-        made[key] = body
-    return made
+    return engine_fleets.objects(argocd.files(found).values(), "argocd")
 
 
 def test_the_root_is_apart_from_the_rules_that_its_waves_wait_by() -> None:
@@ -48,13 +24,14 @@ def test_the_root_is_apart_from_the_rules_that_its_waves_wait_by() -> None:
     assert "argocd/root once" in " ".join(argocd.advice(fleet(site("a", 0))))
 
 
+def applications(made: dict[str, Json]) -> list[tuple[str, Json]]:
+    found = (each for each in made.values() if each["kind"] == "Application")
+    return [(each["metadata"]["name"], each) for each in found]
+
+
 def waves(made: dict[str, Json]) -> dict[str, int]:
-    wave = "argocd.argoproj.io/sync-wave"
-    found = (each["metadata"] for each in made.values() if each["kind"] == "Application")
-    return {each["name"]: int(each["annotations"][wave]) for each in found if "annotations" in each}
-
-
-MANAGEMENT = site("management.mgmt", None, places={Target.MANAGEMENT: HOSTS})
+    found = [(name, each["metadata"].get("annotations")) for name, each in applications(made)]
+    return {name: int(said["argocd.argoproj.io/sync-wave"]) for name, said in found if said}
 
 
 def test_a_wave_is_a_ring_of_all_management_clusters_after_these_themselves() -> None:
@@ -78,31 +55,19 @@ def test_a_held_site_is_in_its_ring_and_says_that_nobody_waits(waited: bool, sai
 
 def test_nothing_deletes_replaces_or_follows_a_branch() -> None:
     made = objects(fleet(site("a", 0), MANAGEMENT, tag="releases/fleet-2"))
-    text = json.dumps(made)
-    for word in (
-        "finalizer",
-        "Replace",
-        "Force",
-        "rollingSync",
-        "CreateNamespace",
-        "ApplicationSet",
-    ):
-        assert word not in text
-    for name, body in made.items():
-        if body["kind"] != "Application":
-            continue
-        spec, is_root = body["spec"], name == "Application fleet.root"
+    words = ["finalizer", "Replace", "Force", "rollingSync", "CreateNamespace", "ApplicationSet"]
+    assert not [each for each in words if each in json.dumps(made)]
+    for name, body in applications(made):
+        is_root = name == "fleet.root"
+        policy, revision = body["spec"]["syncPolicy"], body["spec"]["source"]["targetRevision"]
         automated = {"enabled": True, "prune": False, "selfHeal": not is_root, "allowEmpty": False}
-        assert spec["syncPolicy"]["automated"] == automated
-        options = set(spec["syncPolicy"]["syncOptions"])
-        assert ("ApplyOutOfSyncOnly=true" in options) != is_root
-        assert {"ServerSideApply=true", "FailOnSharedResource=true"} <= options
+        assert policy["automated"] == automated
+        assert ("ApplyOutOfSyncOnly=true" in policy["syncOptions"]) != is_root
+        assert {"ServerSideApply=true", "FailOnSharedResource=true"} <= {*policy["syncOptions"]}
         if is_root:
-            assert spec["source"]["targetRevision"] == "main" and spec["syncPolicy"]["retry"] == {
-                "limit": 0
-            }
+            assert (revision, policy["retry"]) == ("main", {"limit": 0})
             continue
-        assert spec["source"]["targetRevision"] == "refs/tags/releases/fleet-2"
+        assert revision == "refs/tags/releases/fleet-2"
         guards = body["metadata"]["annotations"]["argocd.argoproj.io/sync-options"]
         assert guards == "Prune=false,Delete=false"
 
@@ -110,18 +75,13 @@ def test_nothing_deletes_replaces_or_follows_a_branch() -> None:
 def test_an_application_writes_to_its_own_namespaces_of_one_cluster() -> None:
     made = objects(fleet(site("a", 0)))
     for name, cluster, place in (("a", "mgmt", HOSTS), ("cluster.a", "a@admin", OWN)):
-        spec, project = (
-            made[f"Application {name}"]["spec"],
-            made[f"AppProject foresite-{name}"]["spec"],
-        )
+        spec = made[f"Application {name}"]["spec"]
+        project = made[f"AppProject foresite-{name}"]["spec"]
         assert spec["project"] == f"foresite-{name}"
         assert spec["destination"] == {"name": cluster, "namespace": place.namespaces[0]}
-        assert project["destinations"] == [
-            {"name": cluster, "namespace": e} for e in place.namespaces
-        ]
-        assert project["clusterResourceWhitelist"] == [
-            {"group": g, "kind": k} for g, k in place.kinds
-        ]
+        spaces, kinds = project["destinations"], project["clusterResourceWhitelist"]
+        assert spaces == [{"name": cluster, "namespace": each} for each in place.namespaces]
+        assert kinds == [{"group": group, "kind": kind} for group, kind in place.kinds]
         assert project["sourceRepos"] == [spec["source"]["repoURL"]]
     root = made["AppProject foresite"]["spec"]
     assert root["namespaceResourceWhitelist"] == [{"group": "argoproj.io", "kind": "Application"}]
@@ -159,7 +119,7 @@ def test_a_cluster_that_argo_cd_cannot_know_gets_nothing_and_that_is_said() -> N
     found = fleet(*(site(f"s{number}", 0, context=None) for number in range(9)))
     assert "Application cluster.s0" not in objects(found)
     said = " ".join(argocd.advice(found))
-    assert "9 sites" in said and "s7, …" in said and "s8" not in said
+    assert "9 of the sites" in said and "s7, …" in said and "s8" not in said
     assert len([*argocd.advice(fleet(site("a", 0), MANAGEMENT))]) == 1
 
 
@@ -172,7 +132,7 @@ def test_a_site_whose_status_does_not_fit_into_etcd_is_named() -> None:
 def test_names_of_sites_are_no_names_of_other_applications() -> None:
     """Whatever a site is called; and all fit a label's value."""
     names = ("fleet", "root", "cluster", "management", "a", "a-cluster", "foresite", "m" * 40)
-    cluster = site("management.cluster", None, places={Target.MANAGEMENT: HOSTS})
+    cluster = site("management.cluster", None, places=ONE)
     made = objects(fleet(*(site(each, 1) for each in names), cluster))
     assert len(waves(made)) == 2 * len(names) + 1
     assert all(len(each["metadata"]["name"]) <= 63 for each in made.values())
@@ -181,13 +141,8 @@ def test_names_of_sites_are_no_names_of_other_applications() -> None:
 @pytest.mark.parametrize("path", [None, "out/rendered"])
 def test_paths_are_those_of_the_repository(path: str | None) -> None:
     made, before = objects(fleet(site("a", 1), path=path)), f"{path}/" if path else ""
-    found = {
-        name: each["spec"]["source"]["path"]
-        for name, each in made.items()
-        if each["kind"] == "Application"
-    }
-    assert found == {
-        "Application fleet.root": f"{before}argocd/fleet",
-        "Application a": f"{before}a/management",
-        "Application cluster.a": f"{before}a/site",
+    assert {name: each["spec"]["source"]["path"] for name, each in applications(made)} == {
+        "fleet.root": f"{before}argocd/fleet",
+        "a": f"{before}a/management",
+        "cluster.a": f"{before}a/site",
     }

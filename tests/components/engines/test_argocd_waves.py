@@ -14,13 +14,14 @@ import pytest
 
 from components.engines import argocd
 from components.making.dump import dump_all
-from components.making.manifest import Json, Target
-from controlplane import ApiError, Client, ControlPlane
+from components.making.manifest import Json
+from controlplane import Client, ControlPlane
 from controlplane.trial import serve
-from tests.components.engines.test_argocd import HOSTS, fleet, site
 from tests.components.engines.test_argocd_health import CASES, RULES, TABLES, edited, timed
+from tests.kit.engine_fleets import MANAGEMENT, fleet, site
 from tests.kit.go_programs import program
 from tests.kit.repository import ROOT
+from tests.kit.trial import count
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 KINDS = {
@@ -31,20 +32,18 @@ KINDS = {
     "calm": ("cluster.x-k8s.io/v1beta2", "MachineHealthCheck"),
 }
 APP = KINDS["application"]
-TOO_EARLY = 429
 PATIENCE_SECONDS, WATCH_SECONDS = 60.0, 2.0
-ONE, RING = {Target.MANAGEMENT: HOSTS}, ("management.mgmt", "a", "held")
+RING = ("management.mgmt", "a", "held")
 
 
 def written(folder: Path, tag: str) -> Path:
     """The fleet's files: a management cluster, and sites in rings 0 (one of two is held), 1 (two)
     and 2."""
     members = [
-        site("management.mgmt", None, places=ONE), site("a", 0, context=None),
-        site("held", 0, context=None, waited=False), site("b", 1, context=None),
-        site("bad", 1, context=None), site("c", 2, context=None),
+        site("a", 0), site("held", 0, waited=False), site("b", 1), site("bad", 1), site("c", 2)
     ]  # fmt: skip
-    for path, bodies in argocd.files(fleet(*members, tag=tag)).items():
+    members = [each._replace(context=None) for each in members]
+    for path, bodies in argocd.files(fleet(MANAGEMENT, *members, tag=tag)).items():
         (folder / tag / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / tag / path).write_text(dump_all(bodies))
     return folder / tag
@@ -58,13 +57,9 @@ class Root:
 
     def given(self) -> set[str]:
         """The names of the Applications that have the tag."""
-        try:
-            found = self._client.items(*APP, "argocd")
-        except ApiError as error:  # the kind is new to the server, which prepares for it
-            if error.status != TOO_EARLY:
-                raise
+        if not count(self._client, *APP, "argocd"):  # or the kind is new to the server
             return set()
-        at = self._tag
+        at, found = self._tag, self._client.items(*APP, "argocd")
         return {e["metadata"]["name"] for e in found if e["spec"]["source"]["targetRevision"] == at}
 
     def has_given(self, *names: str) -> None:
@@ -79,12 +74,8 @@ class Root:
         """Write an Application's status, as Argo CD does once it was synced (to an older tag)."""
         (body,) = (e for e in self._client.items(*APP, "argocd") if e["metadata"]["name"] == name)
         source = {**body["spec"]["source"], "targetRevision": tag or self._tag}
-        state = {
-            "phase": phase,
-            "message": "x",
-            "startedAt": timed("-1"),
-            "finishedAt": timed("-1"),
-        }
+        now = timed("-1")
+        state = {"phase": phase, "message": "x", "startedAt": now, "finishedAt": now}
         state |= {"operation": {}, "syncResult": {"revision": "1", "source": source}}
         compared = {"source": source, "destination": {}}
         sync = {"status": "Synced" if phase == "Succeeded" else "OutOfSync", "comparedTo": compared}
@@ -110,15 +101,16 @@ def _named(body: Json) -> Json:
     return {key: found[key] for key in ("name", "namespace", "labels", "annotations")}
 
 
+def engine(top: Path) -> list[str | Path]:
+    """The command of Argo CD's engine with the rules of a fleet."""
+    return [program(ROOT / "tests" / "kit" / "argocd"), top / "install/argocd-cm.yaml"]
+
+
 @contextlib.contextmanager
 def syncing(api: ControlPlane, client: Client, folder: Path, tag: str) -> Iterator[Root]:
     """The root, while it syncs a tag. A soak is of no minutes here."""
     top = written(folder, tag)
-    command: list[str | Path] = [
-        program(ROOT / "tests" / "kit" / "argocd"),
-        top / "install/argocd-cm.yaml",
-    ]
-    command += [api.kubeconfig(), top / "fleet", "1"]
+    command = [*engine(top), api.kubeconfig(), top / "fleet", "1"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -129,12 +121,8 @@ def syncing(api: ControlPlane, client: Client, folder: Path, tag: str) -> Iterat
 
 
 def test_rings_wait_stop_and_go_on_with_the_next_tag(api: ControlPlane, tmp_path: Path) -> None:
-    body: Json = {
-        "apiVersion": APP[0],
-        "kind": APP[1],
-        "metadata": {"name": "x", "namespace": "argocd"},
-    }
-    serve(api, [body])
+    place = {"name": "x", "namespace": "argocd"}
+    serve(api, [{"apiVersion": APP[0], "kind": APP[1], "metadata": place}])
     with api.client() as client:
         client.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "argocd"}})
         with syncing(api, client, tmp_path, "fleet-1") as root:
@@ -177,11 +165,7 @@ def test_argo_cds_own_lua_says_what_lupa_says(tmp_path: Path) -> None:
         body: Any = timed(edited(TABLES[rule]["well"], TABLES[rule][status][name]))
         lines.append(json.dumps({"apiVersion": api_version, "kind": kind, **body}))
     (tmp_path / "objects").write_text("\n".join(lines))
-    command = [
-        program(ROOT / "tests" / "kit" / "argocd"),
-        top / "install/argocd-cm.yaml",
-        tmp_path / "objects",
-    ]
+    command = [*engine(top), tmp_path / "objects"]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     said = [json.loads(line)["status"] for line in done.stdout.splitlines()]
     assert list(zip(CASES, said, strict=True)) == [(each, each[1]) for each in CASES]

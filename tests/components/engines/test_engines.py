@@ -6,27 +6,25 @@ from components.engines import ENGINES
 from components.engines.fleet import Fleet, advice, member
 from components.site import site_objects
 from schemas.kubernetes.objects import check_object
-from schemas.model.fleet import Manifests, Rings
 from tests.golden import every_site
-
-MANIFESTS = Manifests(repository="https://git.example/fleet.git", tag="fleet-1")
+from tests.kit.engine_fleets import fleet_of
 
 
 @pytest.fixture(scope="module")
 def fleet() -> Fleet:
-    return Fleet(
-        Rings(), MANIFESTS, tuple(member(s, site_objects(s)) for s in every_site().values())
-    )
+    return fleet_of(every_site().values())
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_an_advice_is_short_however_large_the_fleet_is(engine: str, fleet: Fleet) -> None:
     one = fleet.members[0]._replace(ring=0, lax=("policy",), context=None)
+    one = one._replace(unasked=("windows", "alerts"))
     many = [one._replace(name=f"s{n}", management=f"m{n}") for n in range(99)]
     found = fleet._replace(members=tuple(many))
     said = [*advice(found), *ENGINES[engine].advice(found)]
     assert all(len(each) < 300 for each in said)
-    assert "99 sites only warn: s0 (policy), s1 (policy)" in said[1] and said[1].endswith(", …")
+    assert "at 99 of the sites: s0 (policy), s1 (policy)" in said[1]
+    assert all("99 of the sites" in each and each.endswith(", s7, …") for each in said[2:4])
 
 
 @pytest.mark.parametrize("engine", ENGINES)

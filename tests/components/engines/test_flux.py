@@ -4,58 +4,26 @@ deletes."""
 import json
 import re
 from collections.abc import Iterator, Mapping
+from functools import reduce
 from types import SimpleNamespace
 
 import pytest
 
 from components.engines import flux
-from components.engines.fleet import Fleet, Member, Place
-from components.making.manifest import Json, Target
-from schemas.kubernetes.objects import check_object, load_crds
-from schemas.model.fleet import Manifests, Rings
+from components.engines.fleet import Fleet
+from components.making.manifest import Json
+from schemas.kubernetes.objects import load_crds
 from schemas.rules.engines import FLUX_NAMESPACE
+from tests.kit import engine_fleets
+from tests.kit.engine_fleets import MANAGEMENT, ONE, fleet, site
 
-BOTH = frozenset(Target)
 ROOT, SOURCE = "mgmt/fleet/source.yaml", 1
 
 
-def site(
-    name: str,
-    ring: int | None,
-    folders: frozenset[Target] = BOTH,
-    *,
-    waited: bool = True,
-    management: str = "mgmt",
-) -> Member:
-    health = [
-        {
-            "apiVersion": "cluster.x-k8s.io/v1beta2",
-            "kind": "Cluster",
-            "name": name,
-            "namespace": name,
-        }
-    ]
-    ignore = {("metal3.io", "BareMetalHost"): ["/spec/online"]}
-    places = {each: Place((name,), ()) for each in folders}
-    return Member(name, management, ring, waited, name, name, health, ignore, (), places)
-
-
-def fleet(*members: Member, soak: int = 0, **manifests: str | None) -> Fleet:
-    where = {"repository": "https://git.example/fleet.git", **manifests}
-    return Fleet(Rings(soak_minutes=soak), Manifests.model_validate(where), members)
-
-
 def objects(found: Fleet, management: str = "mgmt") -> dict[str, Json]:
-    """The objects of a management cluster by kind, namespace and name; each has the form that Flux
-    takes, and is there once."""
-    made: dict[str, Json] = {}
-    groups = flux.files(found).items()
-    for body in (e for path, group in groups if path.startswith(f"{management}/") for e in group):
-        assert check_object(body) == []
-        key = f"{body['kind']} {body['metadata'].get('namespace', '')}/{body['metadata']['name']}"
-        assert key not in made
-        made[key] = body
-    return made
+    """The objects of a management cluster."""
+    made = flux.files(found).items()
+    return engine_fleets.objects(e for path, e in made if path.startswith(f"{management}/"))
 
 
 def edges(made: dict[str, Json]) -> dict[str, list[str]]:
@@ -74,8 +42,7 @@ def kustomizations(made: dict[str, Json]) -> Iterator[Json]:
 
 
 def test_rings_with_gaps_follow_each_other_after_the_management_cluster() -> None:
-    management = site("management.mgmt", None, frozenset({Target.MANAGEMENT}), waited=False)
-    found = edges(objects(fleet(site("c", 9), site("a", 0), site("b", 4), management)))
+    found = edges(objects(fleet(site("c", 9), site("a", 0), site("b", 4), MANAGEMENT)))
     assert found == {
         "foresite/fleet.root": [],
         "foresite/fleet.management": ["foresite/fleet.root"],
@@ -177,12 +144,8 @@ def test_a_source_takes_what_is_of_its_cluster_alone(path: str | None) -> None:
     source, before = made[ROOT][SOURCE]["spec"], f"{path}/" if path else ""
     taken = [f"!/{before}{each}" for each in ("flux/mgmt", "management.mgmt", "a", "b")]
     assert source["ignore"].splitlines() == ["/*", *taken]
-    paths = {
-        each["spec"]["path"]
-        for group in made.values()
-        for each in group
-        if "path" in each.get("spec", {})
-    }
+    specs = [each.get("spec", {}) for group in made.values() for each in group]
+    paths = {each.get("path") for each in specs}
     assert f"{before}a/site" in paths and f"{before}flux/mgmt/rings/1" in paths
 
 
@@ -193,12 +156,12 @@ def test_all_is_in_the_namespace_that_no_site_may_have() -> None:
         found = made[f"Kustomization {name}"]["metadata"]["labels"]
         assert found["app.kubernetes.io/managed-by"] == "foresite"
         assert (found["foresite.dev/site"], found["foresite.dev/ring"]) == ("a", "1")
-    assert spaces == {FLUX_NAMESPACE, "a", None} and f"Namespace /{FLUX_NAMESPACE}" in made
+    assert spaces == {FLUX_NAMESPACE, "a", None} and f"Namespace {FLUX_NAMESPACE}" in made
 
 
 def test_a_site_without_a_cluster_of_its_own_has_one_kustomization() -> None:
-    made = objects(fleet(site("ended", 1, frozenset({Target.MANAGEMENT}), waited=False)))
-    assert "Kustomization ended/ended" not in made and "Namespace /ended" not in made
+    made = objects(fleet(site("ended", 1, places=ONE, waited=False)))
+    assert "Kustomization ended/ended" not in made and "Namespace ended" not in made
 
 
 def test_a_private_repository_has_a_secret() -> None:
@@ -213,9 +176,8 @@ def test_a_thousand_sites_have_three_edges_each() -> None:
 
 # --- health ---------------------------------------------------------------------------------------
 
-MANAGEMENT = site("management.mgmt", None, frozenset({Target.MANAGEMENT}), waited=False)
 PROVIDERS = tuple(
-    f"{each}Provider" for each in ("Core", "Bootstrap", "ControlPlane", "Infrastructure", "IPAM")
+    f"{e}Provider" for e in ["Core", "Bootstrap", "ControlPlane", "Infrastructure", "IPAM"]
 )
 KINDS = ("Cluster", "MachineDeployment", "KubeadmControlPlane", "Ironic", *PROVIDERS)
 FIT = {"Available": "True", "RollingOut": "False"}
@@ -231,12 +193,9 @@ def expressions() -> dict[str, str]:
 def test_expressions_ask_for_fields_that_the_stored_definitions_have(kind: str) -> None:
     (crd,) = [each for each in load_crds() if each["spec"]["names"]["kind"] == kind]
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
-    for path in re.findall(
-        r"(?:spec|status)(?:\.\w+)+", expressions()[kind].replace(".exists", "")
-    ):
-        found = schema
-        for step in path.split("."):
-            found = found["properties"][step]
+    text = expressions()[kind].replace(".exists", "")
+    for path in re.findall(r"(?:spec|status)(?:\.\w+)+", text):
+        reduce(lambda found, step: found["properties"][step], path.split("."), schema)
 
 
 def healthy(

@@ -13,9 +13,9 @@ from components.making.manifest import Json
 from controlplane import Access, ApiError, Client
 from controlplane.access import read_kubeconfig, write_kubeconfig
 from tests.golden import one
-from tests.kit.admission_server import until
 from tests.kit.repository import ROOT
 from tests.kit.rights_server import World, with_everything
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 SITE = with_everything()

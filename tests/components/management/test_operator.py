@@ -9,8 +9,9 @@ from components.making.manifest import Json
 from components.management.objects import objects
 from tests.kit.capi_operator import PARTS, World, running, states
 from tests.kit.management import managed_site, put
+from tests.kit.parts import or_skip
 from tests.kit.repository import all_sites
-from tools.toolchain import ToolchainError, ensure
+from tools.toolchain import ensure
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
 IMAGE = f"registry.our-lan/capm3:v1.13.2@sha256:{'a' * 64}"
@@ -23,10 +24,7 @@ PAST = 1 << 20
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A management cluster with providers from ConfigMaps; skipped where a part is absent."""
     root = tmp_path_factory.mktemp("operator")
-    try:
-        tools = ensure(["controlplane", "management"])
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    tools = or_skip(ensure, ["controlplane", "management"])
     source = {"source": "config-maps", "images": {"infrastructure": IMAGE}}
     put(root, providers=source, sync_labels=[r"^example\.com/mig$", r"^example\.com/mode$"])
     made = [each.body for each in objects(managed_site(all_sites()["lab-1"], root))]

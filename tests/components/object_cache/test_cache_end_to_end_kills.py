@@ -20,6 +20,7 @@ import pfio.v2  # type: ignore[import-untyped]
 import pytest
 
 from components.making.object_cache_client import TOKEN_VARIABLE
+from tests.kit import waiting
 from tests.kit.cache_cluster import Cluster, Reply, Server, ask, cluster
 from tests.kit.cache_tokens import new_pod
 from tests.kit.envoy import NEEDS_ENVOY
@@ -150,11 +151,7 @@ class Reader:
         self.read += 1
 
 
-def until(condition: Callable[[], bool], seconds: float = 120.0) -> None:
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
+until = partial(waiting.until, pause=0.01)
 
 
 def test_a_server_that_is_killed_under_traffic_costs_misses_and_no_errors(

@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,6 +14,7 @@ from hypothesis import strategies as st
 
 from components.remediation.checks import SCRIPTS
 from tests.kit.remediation_devices import Host, Said, alive
+from tests.kit.waiting import until
 
 GOOD, BAD, SILENT, REBOOT = 0, 1, 2, 3
 Shell = list[str]
@@ -144,10 +144,7 @@ def stuck(host: Host, said: Path) -> Path:
 
 def await_words(file: Path) -> None:
     """A check is not waited for longer than its bound, so it may begin after the answer."""
-    deadline = time.monotonic() + 120
-    while not file.exists() or not file.read_text().endswith("\n"):
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: file.exists() and file.read_text().endswith("\n"))
 
 
 @pytest.mark.parametrize("hung", [BAD, SILENT])
@@ -188,10 +185,7 @@ def test_a_check_of_a_detector_that_was_killed_is_waited_for(shell: Shell, host:
     path = str(SCRIPTS / "settled.sh")
     told = (path, host.state, host.boot_id, "slow", 1, 1, 60, BAD, check)
     killed = subprocess.Popen([*shell, *map(str, told)], env={"PATH": host.path})
-    deadline = time.monotonic() + 120
-    while not (host.state / "slow/running").exists() or not began.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    until(lambda: (host.state / "slow/running").exists() and began.exists())
     killed.kill()
     killed.wait()
     # It goes on when the next run has met it: one that has ended is begun anew, and rightly so.

@@ -11,10 +11,11 @@ import pytest
 from components.making.faults import CONDITIONS
 from controlplane import ControlPlane
 from schemas.model.vocabulary import Fault
+from tests.kit.parts import or_skip
 from tests.kit.remediation_devices import LOST_LINE, Host
 from tests.kit.remediation_npd import PATIENCE_SECONDS, Detector, can_run, running
 from tests.kit.repository import all_sites
-from tools.toolchain import ToolchainError, locate
+from tools.toolchain import locate
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.remediation, pytest.mark.proof]
 
@@ -116,10 +117,7 @@ def detector(
     """The detector of a pool, on a host on which all is well."""
     if why := can_run():
         pytest.skip(f"no mount namespace: {why}")
-    try:
-        locate(["remediation"])
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    or_skip(locate, ["remediation"])
     name: str = request.param
     site = all_sites()[POOLS[name]]
     (pool,) = (each for each in site.file.pools if each.name == name)

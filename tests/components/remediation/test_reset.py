@@ -42,9 +42,10 @@ from tests.kit.remediation_host import (
     until_asked,
 )
 from tests.kit.remediation_host import told as told_job
-from tests.kit.remediation_rounds import ago, until
+from tests.kit.remediation_rounds import ago
 from tests.kit.remediation_server import HOST_API, SECONDS, Server
 from tests.kit.repository import FLEET, all_sites, with_resets
+from tests.kit.waiting import until
 
 XIDS, RESETS = ",".join(map(str, Xids().reboot)), "46,119,154"
 GSP = "NVRM: Xid (PCI:0000:3b:00): 119, pid=1, Timeout after 6s of waiting for RPC response"

@@ -2,7 +2,6 @@
 gone."""
 
 import itertools
-import socket
 from collections.abc import Iterator
 from http import HTTPStatus
 from pathlib import Path
@@ -15,6 +14,7 @@ from node_repair.lease import Lease
 from components.remediation.names import TURNS, settings_of
 from components.remediation.rights import rights
 from controlplane import ControlPlane
+from controlplane.ports import free_port
 from controlplane.server import Binaries
 from tests.kit.remediation_rounds import (
     BAD,
@@ -26,10 +26,10 @@ from tests.kit.remediation_rounds import (
     lines,
     one_round,
     started,
-    until,
 )
 from tests.kit.remediation_server import SECONDS, Server, serving
 from tests.kit.repository import all_sites
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 pytestmark = [pytest.mark.controlplane, pytest.mark.proof]
@@ -113,13 +113,6 @@ def test_one_of_two_leads_and_the_other_takes_over(server: Server) -> None:
             until(lambda: not server.turns())
             assert server.holder() == "two"
     assert server.holder() == ""
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        port: int = found.getsockname()[1]
-        return port
 
 
 def probe(port: int, path: str) -> int:

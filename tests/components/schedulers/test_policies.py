@@ -1,7 +1,6 @@
 """The policies on a real API server: pods and Jobs of teams that pass, and that do not, with the
 message for the person who wrote them."""
 
-import time
 from collections.abc import Iterator
 from copy import deepcopy
 from dataclasses import replace
@@ -28,6 +27,7 @@ from tests.kit.scheduling_site import (
     site,
     with_gang,
 )
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 pytestmark = pytest.mark.controlplane
@@ -70,10 +70,7 @@ def _until_they_judge(client: Client) -> None:
         pod({f"{PREFIX}-name": "a"}, schedulerName=THROTTLED_SCHEDULER),
         pod(nodeName="a"),
     ]
-    deadline = time.monotonic() + 30
-    while not all(refused(client, each) for each in faults):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: all(refused(client, each) for each in faults), 30)
 
 
 def pod(annotations: dict[str, str] | None = None, namespace: str = TEAM, **spec: Any) -> Json:

@@ -1,7 +1,5 @@
 """A site's teams on a real API server: their objects, and jobs in queues."""
 
-import time
-
 import pytest
 
 from components.making.manifest import Json
@@ -10,6 +8,7 @@ from controlplane import ApiError, Client
 from schemas.facts.site import Site
 from tests.kit.teams_server import SITE, pod_group, refused, workload
 from tests.kit.teams_site import KUEUE, LANGUAGE, VISION, V, site, with_rdma
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.controlplane
 
@@ -54,10 +53,7 @@ def test_a_job_that_runs_is_written_even_if_its_team_lost_the_tier(client: Clien
     client.request("PATCH", "/api/v1/namespaces/vision-dev", lost, merge)
     other = workload("project", "vision-dev")
     other["metadata"]["name"] = "b"
-    deadline = time.monotonic() + 30
-    while not refused(client, other):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: refused(client, other), 30)
     path = "/apis/kueue.x-k8s.io/v1beta2/namespaces/vision-dev/workloads/a"
     client.request("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, merge)
     with pytest.raises(ApiError, match="not the team's"):

@@ -25,10 +25,10 @@ from tests.kit.admission_server import (
     User,
     account,
     serving,
-    until,
 )
 from tests.kit.scheduling_site import tokyo
 from tests.kit.teams_server import WORKLOADS
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.controlplane
 

@@ -1,7 +1,6 @@
 """Job templates on a real API server with the CRDs, and with the policies of the whole site: each
 object, and each pod that controllers will make of it."""
 
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -23,6 +22,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.objects import load_crds
 from tests.kit.training_pods import expanded
 from tests.kit.training_site import fitting, made, sites
+from tests.kit.waiting import until
 from tools.toolchain import locate
 
 pytestmark = pytest.mark.controlplane
@@ -100,13 +100,8 @@ def _until_they_judge(server: Server) -> None:
             if not key.endswith("-size")
         }
         faults.append(alone)
-    deadline = time.monotonic() + SECONDS
-    while not all(isinstance(answer(server.client, each), str) for each in faults):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    while isinstance(said := answer(server.client, right), str):
-        assert time.monotonic() < deadline, said
-        time.sleep(0.1)
+    until(lambda: all(isinstance(answer(server.client, each), str) for each in faults), SECONDS)
+    until(lambda: not isinstance(answer(server.client, right), str), SECONDS)
 
 
 def _changed(body: Json, **spec: object) -> Json:

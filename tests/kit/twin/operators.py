@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from components.making.manifest import Json
 from controlplane.ports import free_port
+from tests.kit.parts import or_skip
 from tests.kit.scheduling_world import eventually
 from tests.kit.twin.cluster import Twin
 from tests.kit.twin.cluster.process import Process, Program
-from tools.toolchain import ToolchainError, Tools, ensure
+from tools.toolchain import Tools, ensure
 from tools.toolchain.installed import find
 
 OBJECTS: Json = yaml.safe_load(Path(__file__).with_suffix(".yaml").read_text("utf-8"))
@@ -28,10 +28,7 @@ _JUDGED = ("jobs", "jobsets", "pods", "clusterqueues", "cohorts", "resourceflavo
 
 def tools() -> Tools:
     """The programs; the test is skipped where one can neither be found nor built."""
-    try:
-        return {**ensure(["schedulers"]), **{name: find(name) for name in _VOLCANO}}
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    return {**or_skip(ensure, ["schedulers"]), **{name: or_skip(find, name) for name in _VOLCANO}}
 
 
 def own_crds(found: Tools) -> list[Json]:

@@ -12,7 +12,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +32,7 @@ from schemas.load import load_site
 from tests.kit import running_cluster as cluster
 from tests.kit.repository import ROOT
 from tests.real.live import managers, metal3_world, nodes, world
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 from tools.toolchain import locate
 
@@ -61,20 +60,17 @@ GENERATIONS = ("MachineDeployment", "KubeadmControlPlane", "BareMetalHost", "Met
 Json = dict[str, Any]
 
 
-def main(arguments: list[str]) -> int:
-    """Play the adoption, and write ``result.json``."""
-    raise_loopback()
-    out, engine = Path(arguments[0]), arguments[1]
+def main(out: Path, engine: str, *steps: str) -> Json:
+    """Play the adoption."""
     with metal3_world.running(SITE, out) as here:
         play = Play(here, out, engine)
         play.cluster()
-        for name in arguments[2:]:
+        for name in steps:
             began = time.monotonic()
             seen = getattr(play, name)()
             play.seen[name] = {**seen, "seconds": round(time.monotonic() - began, 1)}
             print(name, play.seen[name], flush=True)
-    (out / "result.json").write_text(json.dumps(play.seen, indent=1), encoding="utf-8")
-    return 0
+    return play.seen
 
 
 class Play:
@@ -297,4 +293,4 @@ def apply(client: Client, body: Json, engine: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

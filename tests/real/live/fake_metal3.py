@@ -13,6 +13,7 @@ import threading
 import time
 from dataclasses import dataclass
 from enum import Enum, auto
+from typing import Self
 
 from controlplane import ApiError, Client, Manifest
 from tests.real.live import nodes
@@ -66,13 +67,14 @@ class FakeMetal3:
         self.fault: Exception | None = None
         """The error that ended it before its time."""
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         """Begin; the mirror must follow Machines, Metal3Machines, Metal3Clusters and hosts."""
         for host in self._mirror.all("BareMetalHost"):
             self.plug_in(host)
         self._thread.start()
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """End, and wait for it."""
         self._end.set()
         self._thread.join()

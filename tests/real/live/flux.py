@@ -9,7 +9,6 @@ applied there, and a ConfigMap in place of those of the others (flux_fleet.py).
 
 import json
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from functools import partial
@@ -22,16 +21,15 @@ from controlplane import Client, install_crds
 from tests.real.live import world
 from tests.real.live.flux_fleet import NAMESPACE, POOL, SITES, STATES, Hosts, render, repository
 from tests.real.live.flux_servers import controllers, git_server
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
-from tests.real.live.settled import settled
-from tests.real.live.watch import Mirror, condition
+from tests.real.live.settled import observed, settled
+from tests.real.live.watch import Mirror, condition, key_of
 from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api", "engines")
 WATCH_SECONDS, LIMIT_SECONDS = 10.0, 480.0
 FLUX = ("kustomize.toolkit.fluxcd.io/v1", "Kustomization")
-CLUSTER = "cluster.x-k8s.io/v1beta2"
 WHOLE = ("BareMetalHost", "Cluster", "MachineDeployment", "KubeadmControlPlane", "Machine",
          "MachineHealthCheck")  # fmt: skip
 """Kinds that a site consists of."""
@@ -61,7 +59,7 @@ class Play:
             self._note_revision(now, now.get("status", {}))
         if now and kind == "MachineDeployment":
             status, wanted = now.get("status", {}), now["spec"]["replicas"]
-            if status.get("observedGeneration") == now["metadata"]["generation"]:
+            if observed(now):
                 done = status.get("upToDateReplicas") == status.get("replicas") == wanted
                 quiet = done and condition(now, "RollingOut").get("status") == "False"
                 self.stale[0] += 1
@@ -70,7 +68,7 @@ class Play:
                 )
 
     def _note_revision(self, now: Json, status: Json) -> None:
-        name = f"{now['metadata']['namespace']}/{now['metadata']['name']}"
+        name = "/".join(key_of(now))
         if tried := status.get("lastAttemptedRevision"):
             self.began.setdefault((name, tried), time.monotonic())
         passed = name, status.get("lastAppliedRevision", "")
@@ -100,12 +98,9 @@ class Play:
         end = time.monotonic() + LIMIT_SECONDS
         while not done():
             if self.hosts.fault or time.monotonic() > end:
-                said = {
-                    f"{each['metadata']['namespace']}/{each['metadata']['name']}": condition(
-                        each, "Ready"
-                    )
-                    for each in self.mirror.all(FLUX[1])
-                }
+                said = [
+                    (key_of(each), condition(each, "Ready")) for each in self.mirror.all(FLUX[1])
+                ]
                 raise TimeoutError(f"{what}: {json.dumps(said, indent=1)} {self.hosts.fault}")
             time.sleep(0.1)
 
@@ -251,10 +246,9 @@ def deleted(play: Play) -> Json:
 STEPS = (first, good, bad, removed, drift, deleted)
 
 
-def main(arguments: list[str]) -> int:
-    """Play all steps in one world, and write ``result.json``."""
-    raise_loopback()
-    out, tools, clock = Path(arguments[0]), locate(GROUPS), time.monotonic()
+def main(out: Path) -> Json:
+    """Play all steps in one world."""
+    tools, clock = locate(GROUPS), time.monotonic()
     subprocess.run(["git", "init", "--quiet", "--initial-branch=main", out / "work"], check=True)
     with world.managed(tools, out) as (plane, client, mirror), plane.client() as its_own:
         folders = [
@@ -262,23 +256,21 @@ def main(arguments: list[str]) -> int:
         ]
         crds = [path for each in folders for path in each.glob("*.toolkit.fluxcd.io_*.yaml")]
         install_crds(client, [yaml.safe_load(path.read_text()) for path in crds])
-        for each in ((CLUSTER, "Cluster"), (CLUSTER, "MachineHealthCheck"), FLUX):
-            mirror.follow(*each)
-        hosts = Hosts(its_own, mirror)
-        hosts.start()
-        try:
-            with git_server(out) as url, controllers(tools, out, plane.kubeconfig()):
-                play = Play(out, client, mirror, hosts, f"{url}/work/.git")
-                for step in STEPS:
-                    play.seen[step.__name__] = step(play)
-                    print(f"{time.monotonic() - clock:6.1f} {step.__name__}", flush=True)
-        finally:
-            hosts.stop()
+        for each in ("Cluster", "MachineHealthCheck"):
+            mirror.follow(world.CLUSTER, each)
+        mirror.follow(*FLUX)
+        with (
+            Hosts(its_own, mirror) as hosts,
+            git_server(out) as url,
+            controllers(tools, out, plane.kubeconfig()),
+        ):
+            play = Play(out, client, mirror, hosts, f"{url}/work/.git")
+            for step in STEPS:
+                play.seen[step.__name__] = step(play)
+                print(f"{time.monotonic() - clock:6.1f} {step.__name__}", flush=True)
     counted = {"changes": play.stale[0], "stale": play.stale[1]}
-    result = {**play.seen, **counted, "seconds": time.monotonic() - clock}
-    (out / "result.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
-    return 0
+    return {**play.seen, **counted, "seconds": time.monotonic() - clock}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -64,25 +64,16 @@ def controllers(tools: Tools, directory: Path, kubeconfig: Path) -> Iterator[Non
         ),
         "kustomize-controller": ("--requeue-dependency=1s", "--concurrent=8"),
     }
-    started = []
     (directory / "artifacts").mkdir()
-    try:
+    with contextlib.ExitStack() as stack:
         for name, port in _PORTS.items():
             folder = directory / name
             folder.mkdir()
             health = f"--health-addr=127.0.0.1:{port}"
             daemon = Daemon(name, folder, health)
-            env = (
-                "env",
-                f"KUBECONFIG={kubeconfig}",
-                "RUNTIME_NAMESPACE=flux-system",
-                f"TMPDIR={folder}",
-            )
+            env = (f"KUBECONFIG={kubeconfig}", "RUNTIME_NAMESPACE=flux-system", f"TMPDIR={folder}")
             ports = (health, f"--metrics-addr=127.0.0.1:{port + 1}", *own[name])
             limits = ("--kube-api-qps=500", "--kube-api-burst=1000")
             daemon.start(["env", *env, str(tools[name].path), *ports, *limits])
-            started.append(daemon)
+            stack.callback(daemon.stop)
         yield
-    finally:
-        for each in started:
-            each.stop()

@@ -8,9 +8,7 @@ one).
 
 import contextlib
 import csv
-import json
 import os
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -25,7 +23,7 @@ from schemas.facts.site import Site
 from schemas.load import load_site
 from schemas.reading.host_list import COLUMNS
 from tests.real.live.metal3_world import Metal3World, running
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 from tests.real.live.state import SITE, Row, State, start
 from tools.toolchain import locate
@@ -185,10 +183,8 @@ def _is_out(manifest: Manifest) -> bool:
     return UNHEALTHY_ANNOTATION in manifest.body["metadata"]["annotations"]
 
 
-def main(arguments: list[str]) -> int:
-    """Play the lives, and write ``result.json``."""
-    raise_loopback()
-    out = Path(arguments[0])
+def main(out: Path) -> dict[str, Any]:
+    """Play the lives."""
     root = out / "repository"
     found: dict[str, Any] = {"seconds": {}, "refused": {}}
     begin = time.monotonic()
@@ -207,9 +203,8 @@ def main(arguments: list[str]) -> int:
             here.wait("hosts", lambda: set(here.states().values()) <= {"provisioned", "available"})
             found["seconds"][name] = time.monotonic() - clock
             found[name] = person.seen()
-    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return 0
+    return found
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

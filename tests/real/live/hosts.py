@@ -4,7 +4,6 @@ real Metal3 (metal3_world.py). What was seen as JSON in OUT; runs in a namespace
 
 import contextlib
 import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from components.site import site_objects
 from controlplane import ApiError, Manifest
 from tests.real.live.conduct import Conduct
 from tests.real.live.metal3_world import Metal3World, running
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 from tests.real.live.run import as_json
 from tests.real.live.state import SITE, Edit, State
@@ -169,10 +168,9 @@ def _networks(here: Metal3World) -> dict[str, Any]:
     return found
 
 
-def main(arguments: list[str]) -> int:
-    """Make the rollouts, then the trials, and write ``result.json``."""
-    raise_loopback()
-    out, clock = Path(arguments[0]), time.monotonic()
+def main(out: Path) -> dict[str, Any]:
+    """Make the rollouts, then the trials."""
+    clock = time.monotonic()
     with running(SITE, out) as here:
         trails, conduct = Trails(here.mirror), Conduct(here, out, STUCK_SECONDS)
         started = time.monotonic() - clock
@@ -191,10 +189,8 @@ def main(arguments: list[str]) -> int:
             tried += some
             print(f"{time.monotonic() - clock:6.1f} {json.dumps(some)}", flush=True)
     seconds = {"started": started, "site": ready, "rollouts": rolled}
-    found |= {"trials": tried, "seconds": {**seconds, "all": time.monotonic() - clock}}
-    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return 0
+    return {**found, "trials": tried, "seconds": {**seconds, "all": time.monotonic() - clock}}
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -2,8 +2,6 @@
 nodes, in a small world of its own. What was seen as JSON in OUT; runs in a namespace of its own.
 """
 
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from tests.real.live import world
 from tests.real.live.conduct import LIMIT_SECONDS, QUIET_SECONDS, Conduct
 from tests.real.live.experiment import TEMPLATE, Experiment, Step, still
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.recorder import _available
 from tests.real.live.run import GROUPS, as_json
 from tests.real.live.state import Edit, start
@@ -53,11 +51,9 @@ def _machines(here: world.World, count: int) -> list[Any]:
     return found if len(found) == count else [{"metadata": {"labels": {}}}]
 
 
-def main(arguments: list[str]) -> int:
-    """Make both changes and write ``result.json``."""
-    raise_loopback()
-    out, now = Path(arguments[0]), start(POOLS)
-    seen: list[Any] = []
+def main(out: Path) -> list[Any]:
+    """Make both changes."""
+    now, seen = start(POOLS), list[Any]()
     with world.running(locate(GROUPS), out, in_place=True) as here:
         conduct = Conduct(here, out)
         conduct.bring_up(now)
@@ -73,9 +69,8 @@ def main(arguments: list[str]) -> int:
             kept = before == {body["metadata"]["uid"] for body in here.mirror.all("Machine")}
             seen.append({"seen": as_json(found), "kept": kept, "nodes": nodes(here)})
             now = after
-    (out / "result.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
-    return 0
+    return seen
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -2,8 +2,6 @@
 from the real controllers of Metal3 (metal3_world.py); what they made as JSON in OUT.
 """
 
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -11,7 +9,7 @@ from typing import Any
 from components.site import site_objects
 from schemas.load import load_site
 from tests.real.live import metal3_world, world
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 
 KINDS = {
@@ -30,12 +28,10 @@ KINDS = {
 """The kinds that a run reports, with their API versions."""
 
 
-def main(arguments: list[str]) -> int:
-    """Bring the site up, and write ``result.json``."""
-    raise_loopback()
-    out, root, name = Path(arguments[0]), Path(arguments[1]), arguments[2]
+def main(out: Path, root: str, name: str) -> dict[str, Any]:
+    """Bring the site up."""
     clock = time.monotonic()
-    loaded = load_site(root, name)
+    loaded = load_site(Path(root), name)
     if loaded.site is None:
         raise AssertionError(f"check refuses it: {[str(each) for each in loaded.problems]}")
     with metal3_world.running(name, out) as here:
@@ -45,8 +41,7 @@ def main(arguments: list[str]) -> int:
         found: dict[str, Any] = {kind: here.client.items(api, kind) for kind, api in KINDS.items()}
         found["said"] = _ask_for_one_more(here)
     found["seconds"] = {"started": started, "site": ready, "all": time.monotonic() - clock}
-    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return 0
+    return found
 
 
 def _ask_for_one_more(here: metal3_world.Metal3World) -> list[str]:
@@ -60,4 +55,4 @@ def _ask_for_one_more(here: metal3_world.Metal3World) -> list[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

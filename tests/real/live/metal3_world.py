@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 from components.making.manifest import Manifest as Made
 from controlplane import ApiError, Client, Manifest
@@ -55,11 +56,12 @@ class Kubelets:
         self._thread = threading.Thread(target=self._run, name="kubelets", daemon=True)
         self.fault: Exception | None = None
 
-    def start(self) -> None:
+    def __enter__(self) -> Self:
         """Begin to play."""
         self._thread.start()
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *_: object) -> None:
         """End, and wait for it."""
         self._end.set()
         self._thread.join()
@@ -211,13 +213,9 @@ def running(site: str, directory: Path) -> Iterator[Metal3World]:
         world.managed(tools, directory) as (plane, client, mirror),
         _garbage_collected(tools[COLLECTOR], directory, plane.kubeconfig()),
         plane.client() as its_own,
+        Kubelets(its_own, mirror) as kubelets,
     ):
-        kubelets = Kubelets(its_own, mirror)
-        kubelets.start()
-        try:
-            yield Metal3World(site, directory, client, mirror, kubelets)
-        finally:
-            kubelets.stop()
+        yield Metal3World(site, directory, client, mirror, kubelets)
 
 
 @contextlib.contextmanager

@@ -5,11 +5,16 @@ however it ends, the kernel ends all others; and ``setpriv`` ends that one when 
 """
 
 import fcntl
+import json
 import os
 import shutil
 import socket
 import struct
 import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 _GET_FLAGS, _SET_FLAGS, _UP = 0x8913, 0x8914, 0x1
 """SIOCGIFFLAGS, SIOCSIFFLAGS and IFF_UP of Linux (netdevice(7))."""
@@ -41,3 +46,12 @@ def raise_loopback() -> None:
         request = struct.pack("16sh14x", b"lo", 0)
         (flags,) = struct.unpack("16xh14x", fcntl.ioctl(handle, _GET_FLAGS, request))
         fcntl.ioctl(handle, _SET_FLAGS, struct.pack("16sh14x", b"lo", flags | _UP))
+
+
+def record(play: Callable[..., Any]) -> None:
+    """Play, as a program in a namespace of its own, with the folder OUT of the command line and its
+    further arguments; what ``play`` returns is written to ``result.json`` in OUT."""
+    raise_loopback()
+    out, *arguments = sys.argv[1:]
+    seen = play(Path(out), *arguments)
+    (Path(out) / "result.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")

@@ -6,9 +6,7 @@ Played are the kubelets, and what ``clusterctl init`` brings: the inventory of p
 of their CRDs. The site's own cluster stays the first API server.
 """
 
-import json
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +18,7 @@ from components.site import site_objects
 from controlplane import ApiError, Client, ControlPlane, Manifest
 from schemas.load import load_site
 from tests.real.live import managers, metal3_world, world
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.patch import merge
 from tests.real.live.watch import condition
 from tools.toolchain import locate
@@ -115,11 +113,9 @@ class Side:
                 time.sleep(0.1)
 
 
-def main(arguments: list[str]) -> int:
-    """Bring the site up, move it, and write ``result.json``."""
-    raise_loopback()
-    out, root, name = Path(arguments[0]), Path(arguments[1]), arguments[2]
-    site = load_site(root, name).site
+def main(out: Path, root: str, name: str) -> dict[str, Any]:
+    """Bring the site up, and move it."""
+    site = load_site(Path(root), name).site
     assert site is not None
     made = {
         component: [each for each in manifests if each.target is Target.MANAGEMENT]
@@ -134,9 +130,7 @@ def main(arguments: list[str]) -> int:
             first = Side(here.client, ControlPlane(out / "first" / "plane"), name, clusterctl)
             second = Side(client, plane, name, clusterctl)
             with patch.object(metal3_world.Kubelets, "_silence"):  # hosts that leave run on
-                found = _pivot(first, second, out / "saved")
-    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return 0
+                return _pivot(first, second, out / "saved")
 
 
 def _pivot(first: Side, second: Side, saved: Path) -> dict[str, Any]:
@@ -183,4 +177,4 @@ def is_ready(body: Manifest) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

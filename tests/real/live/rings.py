@@ -4,12 +4,10 @@ site do not come up for a while, as with a bad image, for which ``foresite apply
 is faster.
 """
 
-import argparse
 import contextlib
 import io
 import json
 import os
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -19,15 +17,17 @@ import pytest
 import yaml
 
 from controlplane import Client, Manifest
+from foresite.cli import main as foresite
 from foresite.commands import apply
 from foresite.delivery.rings import wait
 from tests.kit.preview_repository import Repository
 from tests.kit.trial_repository import small_sites
 from tests.real.live import world
 from tests.real.live.fake_metal3 import FakeMetal3, Life
-from tests.real.live.namespace import raise_loopback
+from tests.real.live.namespace import record
 from tests.real.live.recorder import CONTROL
 from tests.real.live.run import GROUPS
+from tests.real.live.settled import members
 from tests.real.live.state import UBUNTU, start
 from tests.real.live.watch import Mirror, condition
 from tools.toolchain import locate
@@ -41,18 +41,13 @@ _made = objects
 
 
 def objects(site):
-    found, folder = _made(site), "/etc/kubernetes/pki"
+    found = _made(site)
     for each in found:
         if each.kind == "KubeadmControlPlane":
             config = each.body["spec"]["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})
-            config["etcd"] = {"external": {
-                "endpoints": ["https://127.0.0.1:2379"],
-                "caFile": f"{folder}/etcd/ca.crt",
-                "certFile": f"{folder}/apiserver-etcd-client.crt",
-                "keyFile": f"{folder}/apiserver-etcd-client.key",
-            }}
+            config["etcd"] = ETCD
     return found
-"""
+""".replace("ETCD", repr(world.ETCD))
 """What is added to the program: a control plane's etcd is elsewhere here (world.py)."""
 
 
@@ -103,12 +98,7 @@ class Order:
 
     def _done(self, site: str) -> bool:
         """True if all workers of a site are new, and available."""
-        mine = [
-            each
-            for each in self._mirror.all("Machine")
-            if each["metadata"]["namespace"] == site
-            and each["metadata"]["labels"].get("cluster.x-k8s.io/deployment-name") == POOL
-        ]
+        mine = members(self._mirror, "Machine", POOL, site)
         up = [each for each in mine if condition(each, "Available").get("status") == "True"]
         return len(up) == len(mine) == 2 and not self._before & {e["metadata"]["uid"] for e in mine}
 
@@ -138,10 +128,8 @@ def repository(root: Path) -> Repository:
 
 def run(root: Path) -> dict[str, Any]:
     """``foresite apply --format json``: its report, and its exit code."""
-    given = {"root": root, "sites": [], "allow": [], "format": "json", "minutes": None}
-    options = argparse.Namespace(trial=True, plan=False, no_wait=False, **given)
     with contextlib.redirect_stdout(io.StringIO()) as out:
-        code = apply.run(options)
+        code = foresite(["--root", str(root), "apply", "--trial", "--format", "json"])
     return {"code": code, **json.loads(out.getvalue())}
 
 
@@ -186,10 +174,8 @@ def prepare(client: Client, out: Path) -> None:
         world.prepare(client, name, out)
 
 
-def main(arguments: list[str]) -> int:
-    """Make the experiment, and write ``result.json``."""
-    raise_loopback()
-    out = Path(arguments[0])
+def main(out: Path) -> list[dict[str, Any]]:
+    """Make the experiment."""
     os.environ["FORESITE_TRIAL"] = str(out / "plane")
     found = repository(out / "repository")
     tools = locate(GROUPS)
@@ -202,15 +188,10 @@ def main(arguments: list[str]) -> int:
         patch.setattr(apply, "waits_for_machines", lambda _: True)
         patch.setattr(wait, "LOOK_SECONDS", 1.0)
         prepare(client, out)
-        hosts, order = Hosts(its_own, mirror), Order(mirror)
-        hosts.start()
-        try:
-            seen = experiment(found, hosts, order)
-        finally:
-            hosts.stop()
-    (out / "result.json").write_text(json.dumps(seen, indent=1), encoding="utf-8")
-    return 0
+        order = Order(mirror)
+        with Hosts(its_own, mirror) as hosts:
+            return experiment(found, hosts, order)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -10,29 +10,30 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.kit.parts import or_skip
 from tests.kit.repository import ROOT
 from tests.real.live import world
 from tests.real.live.conduct import Conduct
 from tests.real.live.experiments import history
 from tests.real.live.metal3_world import require
-from tests.real.live.namespace import inside, raise_loopback, why_not
+from tests.real.live.namespace import inside, record, why_not
 from tests.real.live.predictions import Group, Observation, Outcome
 from tests.real.live.state import start
-from tools.toolchain import ToolchainError, locate
+from tools.toolchain import locate
 
 GROUPS = ("controlplane", "cluster-api")
 _LIMIT_SECONDS = 2400
 
 
-def main(arguments: list[str]) -> int:
-    """Run every experiment and write ``result.json``."""
-    raise_loopback()
-    out = Path(arguments[0])
+def main(out: Path) -> dict[str, Any]:
+    """Run every experiment."""
     clock = time.monotonic()
     with world.running(locate(GROUPS), out) as here:
         started = time.monotonic() - clock
@@ -51,9 +52,7 @@ def main(arguments: list[str]) -> int:
             "experiments": time.monotonic() - clock - ready,
         }
     seconds["all"] = time.monotonic() - clock
-    result = {"experiments": seen, "strays": conduct.recorder.strays, "seconds": seconds}
-    (out / "result.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
-    return 0
+    return {"experiments": seen, "strays": conduct.recorder.strays, "seconds": seconds}
 
 
 def _processor_seconds() -> float:
@@ -85,16 +84,17 @@ def observe(module: str = "tests.real.live.run", *arguments: str) -> Any:
         return json.loads((Path(folder) / "result.json").read_text())
 
 
-def observe_metal3(module: str, *arguments: str) -> Any:
-    """``observe`` for a module that runs a world of the real Metal3 (metal3_world.py); the test is
-    skipped, with the reason, where there can be none."""
+def observe_with(require: Callable[[], object], module: str, *arguments: str) -> Any:
+    """``observe``; the test is skipped, with the reason, where there can be no namespace, or where
+    a program that ``require`` looks for is not to be had."""
     if reason := why_not():
         pytest.skip(reason)
-    try:
-        require()
-    except ToolchainError as error:
-        pytest.skip(str(error))
+    or_skip(require)
     return observe(module, *arguments)
+
+
+observe_metal3 = partial(observe_with, require)
+"""The same for a module that runs a world of the real Metal3 (metal3_world.py)."""
 
 
 def as_json(seen: Observation) -> dict[str, Any]:
@@ -126,4 +126,4 @@ def from_json(seen: dict[str, Any]) -> Observation:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -19,8 +19,8 @@ def settled(mirror: Mirror, group: str, site: str = SITE) -> bool:
     if group == CONTROL:
         return _control_plane(mirror, site)
     deployment = mirror.get("MachineDeployment", group, site)
-    machines = _members(mirror, "Machine", group, site)
-    if deployment is None or not _observed(deployment):
+    machines = members(mirror, "Machine", group, site)
+    if deployment is None or not observed(deployment):
         return deployment is None and not machines
     wanted = deployment["spec"]["replicas"]
     available = [each for each in machines if condition(each, "Available").get("status") == "True"]
@@ -28,14 +28,15 @@ def settled(mirror: Mirror, group: str, site: str = SITE) -> bool:
         return False
     if deployment["spec"]["rollout"]["strategy"]["type"] == "OnDelete":
         return True
-    sets = _members(mirror, "MachineSet", group, site)
+    sets = members(mirror, "MachineSet", group, site)
     asked = _template(deployment)
     now = [each for each in sets if _template(each) == asked]
     former = [each for each in sets if _template(each) != asked]
     return _available(now) == wanted and not any(each["spec"]["replicas"] for each in former)
 
 
-def _members(mirror: Mirror, kind: str, group: str, site: str) -> list[Manifest]:
+def members(mirror: Mirror, kind: str, group: str, site: str) -> list[Manifest]:
+    """The Machines or MachineSets of a group."""
     every = (each for each in mirror.all(kind) if each["metadata"]["namespace"] == site)
     return [each for each in every if group_of(each) == group]
 
@@ -44,7 +45,8 @@ def _available(sets: list[Manifest]) -> int:
     return sum(each.get("status", {}).get("availableReplicas", 0) for each in sets)
 
 
-def _observed(body: Manifest) -> bool:
+def observed(body: Manifest) -> bool:
+    """True if its controller has seen an object as it is."""
     generation: int = body["metadata"]["generation"]
     return bool(body.get("status", {}).get("observedGeneration") == generation)
 
@@ -64,11 +66,11 @@ def _template(body: Manifest) -> tuple[Any, ...]:
 def _control_plane(mirror: Mirror, site: str) -> bool:
     mine = (b for b in mirror.all("KubeadmControlPlane") if b["metadata"]["namespace"] == site)
     body = next(mine, None)
-    if body is None or not _observed(body):
+    if body is None or not observed(body):
         return False
     status, wanted = body.get("status", {}), body["spec"]["replicas"]
     counts = ("replicas", "upToDateReplicas", "availableReplicas", "readyReplicas")
-    machines = _members(mirror, "Machine", CONTROL, site)
+    machines = members(mirror, "Machine", CONTROL, site)
     return len(machines) == wanted and all(status.get(name) == wanted for name in counts)
 
 

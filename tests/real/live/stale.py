@@ -3,9 +3,6 @@ of before, after a controller has seen a new template; and that no gate passes o
 ``limited`` (the managers' default) or ``free``; sizes are those of up to three pools.
 """
 
-import contextlib
-import json
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -15,9 +12,10 @@ from controlplane import Manifest
 from foresite.delivery.rings.health import Seen, Wanted, health
 from tests.real.live import world
 from tests.real.live.conduct import Conduct, _made
-from tests.real.live.namespace import raise_loopback
-from tests.real.live.recorder import CONTROL, group_of
+from tests.real.live.namespace import record
+from tests.real.live.recorder import CONTROL
 from tests.real.live.run import GROUPS
+from tests.real.live.settled import members, observed
 from tests.real.live.state import Edit, boot, start
 from tests.real.live.watch import Mirror, condition
 from tools.toolchain import locate
@@ -34,8 +32,9 @@ class Watch:
         self._here, self._wanted = here, Wanted(made)
         self._mirror: Mirror = here.mirror
         _, self.kind, self.namespace, self.name = made.key
-        self.group = CONTROL if self.kind == "KubeadmControlPlane" else self.name
-        self._before = {each["metadata"]["uid"] for each in self._machines()}
+        group = CONTROL if self.kind == "KubeadmControlPlane" else self.name
+        machines = members(self._mirror, "Machine", group, self.namespace)
+        self._before = {each["metadata"]["uid"] for each in machines}
         self.size, self._generation = len(self._before), self._body()["metadata"]["generation"]
         self.seen = self.moved = self.passed = 0.0
         self.early: list[str] = []
@@ -45,13 +44,10 @@ class Watch:
         assert body is not None
         return body
 
-    def _machines(self) -> list[Manifest]:
-        return [each for each in self._mirror.all("Machine") if group_of(each) == self.group]
-
     def hear(self) -> None:
         """Look at the object as it is now."""
         body, now = self._body(), time.monotonic()
-        if body["metadata"]["generation"] == self._generation or not _observed(body):
+        if body["metadata"]["generation"] == self._generation or not observed(body):
             return
         self.seen = self.seen or now
         if not self.moved and not _naive(body):
@@ -64,20 +60,8 @@ class Watch:
         """Where it passed, see by the server itself that the machines of before are gone."""
         if self.passed and not self.early:
             left = self._here.client.request("GET", "/apis/cluster.x-k8s.io/v1beta2/machines")
-            old = [
-                e["metadata"]["name"] for e in left["items"] if e["metadata"]["uid"] in self._before
-            ]
-            self.early = [name for name in old if group_of_name(left["items"], name) == self.group]
-
-
-def group_of_name(bodies: list[Manifest], name: str) -> str:
-    """The group of the Machine of that name."""
-    return next(group_of(each) for each in bodies if each["metadata"]["name"] == name)
-
-
-def _observed(body: Manifest) -> bool:
-    status: Any = body.get("status", {})
-    return bool(status.get("observedGeneration") == body["metadata"]["generation"])
+            names = (each["metadata"] for each in left["items"])
+            self.early = [each["name"] for each in names if each["uid"] in self._before]
 
 
 def _naive(body: Manifest) -> bool:
@@ -124,16 +108,11 @@ def measure(here: world.World, directory: Path, sizes: list[int]) -> list[dict[s
     ]  # fmt: skip
 
 
-def main(arguments: list[str]) -> int:
-    """Measure, and write ``result.json``."""
-    raise_loopback()
-    out, pace, sizes = Path(arguments[0]), arguments[1], [int(each) for each in arguments[2:]]
-    with contextlib.ExitStack() as stack:
-        running = world.running(locate(GROUPS), out, limited=pace == "limited")
-        found = measure(stack.enter_context(running), out, sizes)
-    (out / "result.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
-    return 0
+def main(out: Path, pace: str, *sizes: str) -> list[dict[str, Any]]:
+    """Measure."""
+    with world.running(locate(GROUPS), out, limited=pace == "limited") as here:
+        return measure(here, out, [*map(int, sizes)])
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    record(main)

@@ -32,6 +32,17 @@ FOLLOWED = (
     ("metal3.io/v1alpha1", "BareMetalHost"),
     ("v1", "Node"),
 )
+_PKI = "/etc/kubernetes/pki"
+ETCD = {
+    "external": {
+        "endpoints": ["https://127.0.0.1:2379"],
+        "caFile": f"{_PKI}/etcd/ca.crt",
+        "certFile": f"{_PKI}/apiserver-etcd-client.crt",
+        "keyFile": f"{_PKI}/apiserver-etcd-client.key",
+    }
+}
+"""The etcd of a control plane here: a stacked one is reached through a pod on the host, and the
+hosts are played."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +63,9 @@ def running(
     with (
         managed(tools, directory, in_place=in_place, limited=limited) as (plane, client, mirror),
         plane.client() as its_own,
+        FakeMetal3(its_own, mirror) as fake,
     ):
-        fake = FakeMetal3(its_own, mirror)
-        fake.start()
-        try:
-            yield World(client, mirror, fake)
-        finally:
-            fake.stop()
+        yield World(client, mirror, fake)
 
 
 @contextlib.contextmanager
@@ -124,18 +131,9 @@ def prepare(client: Client, site: str, directory: Path) -> None:
 
 
 def adapted(made: Made) -> Manifest:
-    """An object as it is applied here: as Foresite makes it, but for the control plane's etcd. A
-    stacked one is reached through a pod on the host, and the hosts are played."""
+    """An object as it is applied here: as Foresite makes it, but for the control plane's etcd."""
     body = copy.deepcopy(made.body)
     if made.kind == "KubeadmControlPlane":
-        folder = "/etc/kubernetes/pki"
         config = body["spec"]["kubeadmConfigSpec"].setdefault("clusterConfiguration", {})
-        config["etcd"] = {
-            "external": {
-                "endpoints": ["https://127.0.0.1:2379"],
-                "caFile": f"{folder}/etcd/ca.crt",
-                "certFile": f"{folder}/apiserver-etcd-client.crt",
-                "keyFile": f"{folder}/apiserver-etcd-client.key",
-            }
-        }
+        config["etcd"] = copy.deepcopy(ETCD)
     return body

@@ -11,7 +11,11 @@ from schemas.facts.maintenance import closed, closed_until
 from schemas.model.maintenance import WEEK, Maintenance
 
 FREEZE = {"first_day": "2026-12-24", "last_day": "2027-01-03", "reason": "nobody is at work"}
+MORE = {**FREEZE, "first_day": "2027-01-04", "last_day": "2027-01-09"}
 NIGHT = {"days": ["saturday"], "start": "22:00", "end": "04:00"}
+NIGHTS, FROZEN = {"windows": [NIGHT]}, {"freezes": [FREEZE]}
+WEEKEND = {"windows": [{"days": ["saturday", "sunday"]}]}
+CLOCKS = {"zone": "Europe/Berlin", "windows": [{"start": "02:30", "end": "04:00"}]}
 
 
 def until(at: str, zone: str = "Asia/Tokyo", **given: Any) -> str:
@@ -22,56 +26,42 @@ def until(at: str, zone: str = "Asia/Tokyo", **given: Any) -> str:
 
 
 @pytest.mark.parametrize(
-    ("at", "wanted"),
+    ("given", "at", "wanted"),
     [
-        # 5 December 2026 is a Saturday; Tokyo is nine hours ahead of UTC.
-        ("2026-12-05 12:59", "2026-12-05 22:00"),
-        ("2026-12-05 13:00", ""),
-        ("2026-12-05 18:59", ""),
-        ("2026-12-05 19:00", "2026-12-12 22:00"),
-    ],
-)
-def test_a_window_runs_past_midnight(at: str, wanted: str) -> None:
-    assert until(at, windows=[NIGHT]) == wanted
-
-
-def test_a_window_of_whole_days_and_none_at_all() -> None:
-    weekend = [{"days": ["saturday", "sunday"]}]
-    assert until("2026-12-06 14:59", windows=weekend) == ""
-    assert until("2026-12-06 15:00", windows=weekend) == "2026-12-12 00:00"
-    assert until("2026-12-06 15:00") == until("2026-12-06 15:00", windows=[{}]) == ""
-    assert closed(None, datetime.now(UTC)) == ""
-
-
-def test_a_freeze_is_over_after_its_last_day_by_the_clocks_there() -> None:
-    assert until("2026-12-23 14:59", freezes=[FREEZE]) == ""
-    assert until("2026-12-23 15:00", freezes=[FREEZE]) == "2027-01-04 00:00"
-    assert until("2027-01-03 14:59", freezes=[FREEZE]) == "2027-01-04 00:00"
-    assert until("2027-01-03 15:00", freezes=[FREEZE]) == ""
-
-
-def test_the_first_window_after_freezes_that_adjoin() -> None:
-    more = {**FREEZE, "first_day": "2027-01-04", "last_day": "2027-01-09"}
-    # The window of Saturday 9 January begins in the second freeze, and goes on after it.
-    assert until("2026-12-25 00:00", windows=[NIGHT], freezes=[FREEZE, more]) == "2027-01-10 00:00"
-    assert until("2026-12-20 00:00", windows=[NIGHT], freezes=[FREEZE]) == "2027-01-09 22:00"
-
-
-@pytest.mark.parametrize(
-    ("at", "wanted"),
-    [
+        # A window runs past midnight; 5 December 2026 is a Saturday, and Tokyo is nine hours ahead.
+        (NIGHTS, "2026-12-05 12:59", "2026-12-05 22:00"),
+        (NIGHTS, "2026-12-05 13:00", ""),
+        (NIGHTS, "2026-12-05 18:59", ""),
+        (NIGHTS, "2026-12-05 19:00", "2026-12-12 22:00"),
+        # Windows of whole days, and none at all.
+        (WEEKEND, "2026-12-06 14:59", ""),
+        (WEEKEND, "2026-12-06 15:00", "2026-12-12 00:00"),
+        ({}, "2026-12-06 15:00", ""),
+        ({"windows": [{}]}, "2026-12-06 15:00", ""),
+        # A freeze is over after its last day, by the clocks there.
+        (FROZEN, "2026-12-23 14:59", ""),
+        (FROZEN, "2026-12-23 15:00", "2027-01-04 00:00"),
+        (FROZEN, "2027-01-03 14:59", "2027-01-04 00:00"),
+        (FROZEN, "2027-01-03 15:00", ""),
+        # The window of Saturday 9 January begins in the second freeze, and goes on after it.
+        (NIGHTS | {"freezes": [FREEZE, MORE]}, "2026-12-25 00:00", "2027-01-10 00:00"),
+        (NIGHTS | FROZEN, "2026-12-20 00:00", "2027-01-09 22:00"),
         # Clocks go from 2:00 to 3:00 on 29 March 2026: the window from 2:30 begins at 3:30.
-        ("2026-03-29 01:29", "2026-03-29 03:30"),
-        ("2026-03-29 01:31", ""),
+        (CLOCKS, "2026-03-29 01:29", "2026-03-29 03:30"),
+        (CLOCKS, "2026-03-29 01:31", ""),
         # From 3:00 back to 2:00 on 25 October: of the hour that comes twice the first counts.
-        ("2026-10-25 00:29", "2026-10-25 02:30"),
-        ("2026-10-25 00:31", ""),
-        ("2026-10-25 02:59", ""),
-        ("2026-10-25 03:00", "2026-10-26 02:30"),
+        (CLOCKS, "2026-10-25 00:29", "2026-10-25 02:30"),
+        (CLOCKS, "2026-10-25 00:31", ""),
+        (CLOCKS, "2026-10-25 02:59", ""),
+        (CLOCKS, "2026-10-25 03:00", "2026-10-26 02:30"),
     ],
 )
-def test_days_on_which_clocks_change(at: str, wanted: str) -> None:
-    assert until(at, "Europe/Berlin", windows=[{"start": "02:30", "end": "04:00"}]) == wanted
+def test_a_site_is_closed_until_its_next_window(given: Any, at: str, wanted: str) -> None:
+    assert until(at, **given) == wanted
+
+
+def test_a_site_without_maintenance_is_open() -> None:
+    assert closed(None, datetime.now(UTC)) == ""
 
 
 days = st.dates(date(2026, 1, 1), date(2027, 12, 1))
