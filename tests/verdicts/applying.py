@@ -21,7 +21,7 @@ class Table(Repository):
         self.git("tag", "start")
         self._first = self.committed
 
-    def commit(self, message: str) -> str:
+    def commit(self, message: str = "x") -> str:
         """Commit everything; the commit's id. A state that was committed before is taken again."""
         self.committed = self._contents()
         key = _digest(self.committed)
