@@ -82,7 +82,7 @@ def scope(before: Snapshot, after: Snapshot, wanted: Iterable[str], *, each: boo
     each state's own code is there to make its side. Raises UsageError, LockError."""
     known = {*site_names(before), *site_names(after)}
     chosen = set(wanted)
-    if unknown := min(chosen - known, default=""):
+    for unknown in sorted(chosen - known):
         near = nearest(unknown, sorted(known))
         hint = f"; did you mean {near}?" if near else ""
         raise UsageError(f"there is no site {unknown!r} before or after the change{hint}")

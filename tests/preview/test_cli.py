@@ -124,6 +124,7 @@ def test_only_the_sites_that_are_asked_for_are_looked_at(
     [
         (("tokio-1",), "did you mean tokyo-1"),
         (("../etc",), "there is no site '../etc'"),
+        (("",), "there is no site ''"),  # a variable that is not set
         (("--base", "nowhere"), "there is no commit nowhere"),
         (("--base", "--exec=x"), None),
         (("--head", "HEAD:sites"), "there is no commit HEAD:sites"),
@@ -131,7 +132,7 @@ def test_only_the_sites_that_are_asked_for_are_looked_at(
         (("--allow", "remove"), "remove=3"),
         (("--allow", "reimages=2"), "remove=3"),
         (("--request", "no-such-file"), "No such file"),
-        (("--out", "/dev/null/x"), "Not a directory"),
+        (("--out", "/dev/null/x"), "/dev/null is there and is no folder"),
     ],
 )
 def test_what_cannot_be_run_says_what_to_write(
