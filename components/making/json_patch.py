@@ -41,7 +41,7 @@ def _plain(token: str) -> str:
 
 def apply_operation(body: Any, operation: PatchOperation) -> Any:
     """The data after an operation; what is given stays as it is. Raises PatchError."""
-    body = at = copy.deepcopy(body)
+    body = at = json.loads(json.dumps(body))  # a part that stands in two places is two parts
     *parents, last = tokens(operation.path)
     for token in parents:
         at = at[_step(at, token)]

@@ -338,6 +338,15 @@ def test_a_patch_that_takes_a_spec_away_is_judged_and_raises_nothing() -> None:
     assert "spec" not in objects_by_name(site)[component, name].body
 
 
+def test_a_label_of_an_object_is_not_one_of_its_pods() -> None:
+    """Where both are made of one map, too."""
+    add = {"op": "add", "path": "/metadata/labels/example.com~1cost-centre", "value": "4711"}
+    component, name = "remediation", "Deployment/node-operation-controller"
+    site = patched(add, component=component, object=name)
+    assert patch_faults(site) == []
+    assert json.dumps(objects_by_name(site)[component, name].body).count("4711") == 1
+
+
 def test_what_equals_in_python_is_another_value() -> None:
     """1 is not true: it changes the object, and its schema refuses it."""
     patch = {"component": "remediation", "object": "Deployment/turns"}
