@@ -12,7 +12,7 @@ from schemas.facts.site import Site
 from schemas.kubernetes.tables import read_table
 from schemas.model.site_file import SiteFile
 from schemas.reading.paths import each_at
-from schemas.rules.finding import Finding, advise, say
+from schemas.rules.finding import Finding, Path, advise, attempt, say
 
 _TABLE = read_table(__file__)
 
@@ -32,17 +32,21 @@ def once(site: Site) -> Iterator[Finding]:
 
 
 def references(site: Site) -> Iterator[Finding]:
-    """Each name of something in the file is one that it has."""
+    """Each name of something in the file is one that it has. Rows end at holes one by one."""
     for each in _TABLE["reference"]:
-        known = sorted(getattr(site, each["of"])) if "of" in each else _names(site.file, each["to"])
-        if known is None:
-            continue
-        fix = each["otherwise"] if known else each.get("without", each["otherwise"])
-        for place, value in each_at(site.file, *each["at"]):
-            name = place[-1] if each.get("keys") else value
-            if name not in (None, *known):
-                advice = advise(str(name), known, fix.format(", ".join(known) or "none"))
-                yield say(each["row"], place, name, advice)
+        yield from attempt(_references(site, each), holes=True)
+
+
+def _references(site: Site, each: dict[str, Any]) -> Iterator[Finding]:
+    known = sorted(getattr(site, each["of"])) if "of" in each else _names(site.file, each["to"])
+    if known is None:
+        return
+    fix = each["otherwise"] if known else each.get("without", each["otherwise"])
+    for place, value in each_at(site.file, *each["at"]):
+        name = place[-1] if each.get("keys") else value
+        if name not in (None, *known):
+            advice = advise(str(name), known, fix.format(", ".join(known) or "none"))
+            yield say(each["row"], place, name, advice)
 
 
 def values(site: Site) -> Iterator[Finding]:
@@ -56,16 +60,21 @@ def values(site: Site) -> Iterator[Finding]:
 
 
 def together(site: Site) -> Iterator[Finding]:
-    """No part of the file has values that do not go together, or lacks its program's image."""
+    """No part of the file has values that do not go together, or lacks its program's image. Parts
+    end at holes one by one."""
     for each in read_table(__file__, "together.toml")["part"]:
         for place, part in each_at(site.file, *each["at"]):
-            fits = _fits(part, each["when"]) and _fits(site.file, each.get("where", {}))
-            if not fits or ("image" in each and each["image"] in site.images):
-                continue
-            said = part.model_dump(exclude_unset=True) if "written" in each else part
-            for at, _ in each_at(said, *each["tell"]) if "tell" in each else (((), None),):
-                texts = (text.format(part, *at[-1:], site=site) for text in each.get("values", ()))
-                yield say(each["row"], (*place, *at), *texts)
+            yield from attempt(_together(site, each, place, part), holes=True)
+
+
+def _together(site: Site, each: dict[str, Any], place: Path, part: Any) -> Iterator[Finding]:
+    fits = _fits(part, each["when"]) and _fits(site.file, each.get("where", {}))
+    if not fits or ("image" in each and each["image"] in site.images):
+        return
+    said = part.model_dump(exclude_unset=True) if "written" in each else part
+    for at, _ in each_at(said, *each["tell"]) if "tell" in each else (((), None),):
+        texts = (text.format(part, *at[-1:], site=site) for text in each.get("values", ()))
+        yield say(each["row"], (*place, *at), *texts)
 
 
 def _fits(part: Any, wanted: dict[str, Any]) -> bool:
