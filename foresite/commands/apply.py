@@ -99,10 +99,26 @@ def _apply(
                 stopped = step.state not in OVER and not step.site.file.held
             ring.append(step)
             _say(options, f"{step}")
-        ring = ring if stopped else wait_for(ring)
+        ring = ring if stopped else _go_on(wait_for, ring)
         stopped = stopped or any(step.state not in OVER and step.holds for step in ring)
         done += ring
     return done
+
+
+def _go_on(wait_for: Callable[[list[Step]], list[Step]], ring: list[Step]) -> list[Step]:
+    """The ring after its wait. A backend of Pulumi that does not answer ends the wait, and leaves
+    the report of what was applied."""
+    try:
+        return wait_for(ring)
+    except UsageError as error:
+        say(f"foresite: {ring[0].title}: {error}")
+        applied = State.APPLIED, State.WAITING
+        return [
+            each._replace(state=State.WAITING, why="its stack does not answer")
+            if each.holds and each.state in applied
+            else each
+            for each in ring
+        ]
 
 
 def _wait(
@@ -153,9 +169,11 @@ def _one(words: str, allow: Allowances, until: float, step: Step) -> Step:
             may = allow.of(site, since)
             found = ready(engine, step.site, writes=True)
             found.guard(may)
-            if UNDER_WAY in engine.tags():  # a run was killed; no history says when it began
+            head, tags = allow.commits.head, engine.tags()
+            # A run was killed, and no history says when it began; or what passed is applied anew.
+            if UNDER_WAY in tags or tags.get(PASSED) == head:
                 engine.mark("none", PASSED)
-            engine.mark(words.removeprefix(message("")))
+            engine.mark(head)
             began = time.time()
             outcome = apply(engine, found, may, words)
             if outcome is not None:

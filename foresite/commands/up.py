@@ -15,7 +15,7 @@ from foresite.commands.check import sound
 from foresite.delivery import leaving
 from foresite.delivery.ready import Ready, ready
 from foresite.delivery.stack.applied import Commits, last_success
-from foresite.delivery.stack.engine import PLAIN, Engine, lock_site
+from foresite.delivery.stack.engine import PLAIN, Engine, EngineError, lock_site
 from foresite.delivery.stack.engines import engine_for
 from foresite.delivery.stack.live import follows
 from foresite.delivery.stack.register import Outcome, register
@@ -88,7 +88,7 @@ def _older(root: Path, engine: Engine) -> str:
     try:
         if last := last_success(engine):
             Commits(root).demand(last)
-    except GitError as error:
+    except (GitError, EngineError) as error:
         return str(error)
     return ""
 

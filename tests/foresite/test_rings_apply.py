@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -168,7 +169,8 @@ def test_a_ring_that_passed_is_not_begun_again_and_one_that_did_not_is_waited_fo
     steps = [step("a", State.SAME, ring=0), step("b", State.WAITING, ring=1), step("c", ring=2)]
     assert run(steps, wait=passing()) == (["c"], ["up to date", "healthy", "healthy"])
     assert run(steps, wait=passing("b")) == ([], ["up to date", "failed", "not reached"])
-    assert run(steps, wait=list) == ([], ["up to date", "waiting", "not reached"])
+    for wait in (list, Mock(side_effect=UsageError)):
+        assert run(steps, wait=wait) == ([], ["up to date", "waiting", "not reached"])
 
 
 def test_a_site_that_is_closed_holds_later_rings_and_its_own_ring_goes_on() -> None:

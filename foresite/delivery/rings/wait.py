@@ -89,7 +89,9 @@ class Waiting:
             self._ruled = self._ruled or has_rules(asked.rstrip("/"), name)
         except (OSError, HTTPException, ValueError, UsageError) as error:
             why = f"Prometheus does not say which alerts fire: {error}"
-            return found._replace(verdict=Verdict.WAITING, why=why)
+            # What is wrong with a variable of this run does not pass by itself.
+            worst = Verdict.FAILED if isinstance(error, UsageError) else Verdict.WAITING
+            return found._replace(verdict=worst, why=why)
         notes = *found.notes, *(f"fires since before it was changed: {each}" for each in before)
         why = f"critical alerts fire: {few(since, 3)}" if since else ""
         return found._replace(verdict=Verdict(bool(since)), why=why, notes=notes)
