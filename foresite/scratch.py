@@ -78,7 +78,7 @@ def clear(folder: Path) -> None:
 
 def _remove(path: Path, folder: Path) -> None:
     """Remove a scratch; a folder that was put aside in it and has no successor is put back."""
-    if (path / _ASIDE).exists() and not folder.exists():
+    if (path / _ASIDE).is_dir() and not folder.exists():
         os.replace(path / _ASIDE, folder)
     shutil.rmtree(path, ignore_errors=True)
 

@@ -67,8 +67,9 @@ def test_the_lock_of_a_process_that_waits_to_be_reaped_is_released(engine: Engin
     process.wait()
 
 
-def test_the_lock_of_a_run_that_lives_is_left(engine: Engine) -> None:
-    lock(engine, os.getpid(), socket.gethostname())
+@pytest.mark.parametrize("pid", [os.getpid(), 10**30])  # and one that is no process's
+def test_the_lock_of_a_run_that_lives_is_left(engine: Engine, pid: int) -> None:
+    lock(engine, pid, socket.gethostname())
     assert not released(engine)
 
 

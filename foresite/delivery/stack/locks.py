@@ -85,7 +85,7 @@ def _read(path: Path) -> Lock | None:
         user, since = (str(said.get(key, "")) for key in ("username", "timestamp"))
         lives = _owner_lives(pid, since) if host == socket.gethostname() else None
         return Lock(pid, host, user, since, lives)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, OverflowError):
         # Whose it is cannot be read, so nobody can say that they are gone.
         return Lock(0, path.stem, "", "", None)
 
@@ -114,5 +114,5 @@ def _younger(ticks: float, since: str) -> bool:
     except ValueError:
         return False
     lines = Path("/proc/stat").read_text(encoding="utf-8").splitlines()
-    booted = next(float(line.split()[1]) for line in lines if line.startswith("btime "))
+    booted = next((float(line.split()[1]) for line in lines if line.startswith("btime ")), 0.0)
     return booted + ticks / os.sysconf("SC_CLK_TCK") > taken + _SLACK
