@@ -5,11 +5,10 @@ from components.accelerators.sharing import CONFIG, FILE, FOLDER, plugin_config,
 from components.making.daemons import Daemon, host_path, on_pool
 from components.making.faults import RESET_LABEL
 from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
     Json,
     Manifest,
+    content_digest,
     filled,
-    hash_name,
     prune,
     site_object,
 )
@@ -66,7 +65,7 @@ def _plugin(site: Site, each: Served) -> Manifest:
         container["env"] = [*(container["env"] or []), file]
         config = {"name": "config", "configMap": {"name": f"{CONFIG}-{each.pool.name}"}}
         seen.append((config, {"mountPath": FOLDER, "readOnly": True}))
-        read = {CONFIGURATION_ANNOTATION: hash_name(CONFIG, chosen)}
+        read = content_digest(chosen, CONFIG)
     return _on_pool(site, each, program, container, seen, read)
 
 

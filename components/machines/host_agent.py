@@ -11,12 +11,11 @@ from components.machines.applied import applied_files, applied_list, applies
 from components.machines.certificates import trust_command
 from components.making.daemons import Daemon, namespace, on_pool
 from components.making.manifest import (
-    CONFIGURATION_ANNOTATION,
     Manifest,
     annotate,
     config_map,
+    content_digest,
     filled,
-    hash_name,
     metadata_of,
 )
 from schemas.facts.site import Site
@@ -69,7 +68,7 @@ def _of_pool(site: Site, pool: Pool) -> list[Manifest]:
         volumes=seen["volumes"],
         init_containers=[copy],
         pod={"securityContext": {}, "hostPID": True},
-        annotations={CONFIGURATION_ANNOTATION: hash_name(name, settings)},
+        annotations=content_digest(settings, name),
         min_ready_seconds=READY_SECONDS,
         vital=True,
     )
