@@ -55,9 +55,8 @@ def _asked(url: str, what: str, part: str) -> list[Json]:
     headers = {}
     if os.environ.get(VARIABLE):  # Git says where to ask, and never where a token goes
         if not (servers := os.environ.get(SERVERS, "").split()):
-            raise UsageError(
-                f"{VARIABLE} is set, and {SERVERS} does not say for which server it is"
-            )
+            fix = "set that one to the server that may have it, such as https://prometheus.example"
+            raise UsageError(f"{VARIABLE} is set, and {SERVERS} does not say for whom; {fix}")
         if urlsplit(url)[:2] in {urlsplit(server_url(SERVERS, each))[:2] for each in servers}:
             headers["Authorization"] = f"Bearer {token_of(VARIABLE, 'set it, or unset it')}"
     answer = ask(f"{url}/api/v1/{what}", headers, _ANSWER_BYTES, _ANSWER_SECONDS, direct=False)
